@@ -1,0 +1,53 @@
+# Every target sets up what it needs by itself: a virtual environment in .venv, with versions from constraints.txt.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Independent implementations to check against (MONAI with PyTorch, MedPy, DeepMind's surface-distance): about 1 GB.
+# `make test PEERS=` leaves them out; the tests that need them then say that they were skipped.
+PEERS ?= peers
+EXTRAS := dev$(if $(PEERS),$(comma)$(PEERS))
+comma := ,
+
+.PHONY: demo test quick lint bench clean
+
+demo: $(VENV)/.base
+	$(BIN)/podium demo
+
+test: $(VENV)/.dev$(if $(PEERS),-peers)
+	$(BIN)/python -m pytest
+
+quick: $(VENV)/.dev
+	$(BIN)/python -m pytest -m "not slow"
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.dev-peers
+	$(BIN)/python benchmarks/run.py
+
+$(VENV)/.base: pyproject.toml constraints.txt
+	$(call environment)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt
+	$(call environment)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[dev]"
+	@touch $@ $(VENV)/.base
+
+$(VENV)/.dev-peers: pyproject.toml constraints.txt
+	$(call environment)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[dev,peers]"
+	@touch $@ $(VENV)/.dev $(VENV)/.base
+
+# A bare Debian has no venv module until python3-venv is installed.
+define environment
+	@echo "Setting up $(VENV) (once; takes a minute or two) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) 2>/dev/null || \
+		{ apt-get update -qq && apt-get install -y -qq python3-venv && $(PYTHON) -m venv $(VENV); }
+endef
+
+clean:
+	rm -rf $(VENV) build dist demo-run bench-results .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,304 @@
+"""The command line: parses, calls, prints. Heavy imports happen inside the commands, so that help is instant."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from podium import __version__
+
+if TYPE_CHECKING:
+    from podium.metrics import Comparison
+    from podium.model import LabelMap
+
+app = typer.Typer(
+    name="podium",
+    help="Exact evaluation and honest ranking of biomedical imaging challenges.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+
+
+class Boundary(StrEnum):
+    """Which boundary surface distances are between."""
+
+    surfel = "surfel"
+    voxel = "voxel"
+
+
+def _version(*, wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"podium {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def podium(
+    context: typer.Context,
+    *,
+    debug: Annotated[bool, typer.Option("--debug", help="Show a traceback where something goes wrong.")] = False,
+    version: Annotated[  # noqa: ARG001
+        bool, typer.Option("--version", help="Show the version.", callback=lambda v: _version(wanted=v), is_eager=True)
+    ] = False,
+) -> None:
+    """Exact evaluation and honest ranking of biomedical imaging challenges."""
+    context.obj = {"debug": debug}
+
+
+@app.command()
+def compare(
+    context: typer.Context,
+    reference: Annotated[Path, typer.Argument(help="The truth: a label map (.nii, .nii.gz, .mha, .mhd, .nrrd).")],
+    prediction: Annotated[Path, typer.Argument(help="The label map to measure, on the same grid.")],
+    *,
+    region: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A region as NAME=LABEL,LABEL,…; repeat for more. Default: every label is one.", metavar="NAME=LABELS"
+        ),
+    ] = None,
+    tolerance: Annotated[
+        list[float] | None,
+        typer.Option(help="Tolerance of the surface Dice in mm; repeat for more. Default: 1.", min=0),
+    ] = None,
+    boundary: Annotated[
+        Boundary, typer.Option(help="surfel: DeepMind's surface elements. voxel: edge voxels, as MONAI and MedPy.")
+    ] = Boundary.surfel,
+    figure: Annotated[Path | None, typer.Option(help="Also draw both, to this .png, .pdf or .svg file.")] = None,
+    max_voxels: Annotated[int | None, typer.Option(help="Refuse files that promise more voxels.", min=1)] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs to read.")] = False,
+) -> None:
+    """Compare two label maps: every metric for every label or region."""
+    with _failing_clearly(debug=context.obj["debug"]):
+        _compare(
+            reference,
+            prediction,
+            region=region,
+            tolerance=tolerance,
+            boundary=boundary,
+            figure=figure,
+            max_voxels=max_voxels,
+            as_json=as_json,
+        )
+
+
+@app.command()
+def demo(
+    context: typer.Context,
+    *,
+    out: Annotated[Path, typer.Option(help="Where to put the data and the figure.")] = Path("demo-run"),
+) -> None:
+    """Make two synthetic segmentations, compare them, and draw the result."""
+    with _failing_clearly(debug=context.obj["debug"]):
+        from podium.demo import write_masks
+
+        reference, prediction = write_masks(out)
+        figure = out / "comparison.png"
+        _say(
+            "Made a kidney with a tumour and a cyst, and a prediction that is a little too large and misses the cyst.\n"
+            f"$ podium compare {reference} {prediction} --region kidney_and_mass=1,2,3 --region tumor=2 "
+            f"--region cyst=3 --figure {figure}\n"
+        )
+        _compare(reference, prediction, region=["kidney_and_mass=1,2,3", "tumor=2", "cyst=3"], figure=figure)
+        _say(f"\nThe figure is in {figure}.")
+
+
+@contextmanager
+def _failing_clearly(*, debug: bool) -> Iterator[None]:
+    """Turn bad input into one line and exit code 1; say so when kernels are being compiled."""
+    from podium._jit import announced_compilation
+    from podium.model import InputError
+
+    try:
+        with announced_compilation(lambda: _say("Compiling the numerical kernels for this machine (once) ...")):
+            yield
+    except (InputError, OSError) as error:
+        if debug:
+            raise
+        reason = str(error)
+        if isinstance(error, OSError):
+            reason = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        _say(f"error: {reason}")
+        raise typer.Exit(1) from None
+
+
+def _say(text: str) -> None:
+    """Print to standard error, which is for people; standard output may be read by programs."""
+    print(text, file=sys.stderr, flush=True)  # noqa: T201
+
+
+def _compare(
+    reference: Path,
+    prediction: Path,
+    *,
+    region: list[str] | None = None,
+    tolerance: list[float] | None = None,
+    boundary: Boundary = Boundary.surfel,
+    figure: Path | None = None,
+    max_voxels: int | None = None,
+    as_json: bool = False,
+) -> None:
+    from podium.io import MAX_VOXELS, read_label_map
+    from podium.metrics import compare as compare_label_maps
+
+    truth, guess = (read_label_map(path, max_voxels=max_voxels or MAX_VOXELS) for path in (reference, prediction))
+    for difference in truth.geometry_differences(guess):
+        _say(f"warning: {prediction}: {difference} differ; the reference's spacing is used")
+    regions = _regions(region, truth, guess)
+    result = compare_label_maps(
+        truth, guess, regions=regions, boundary=boundary.value, tolerances_mm=tuple(tolerance or (1.0,))
+    )
+    (_print_json if as_json else _print_tables)(reference, prediction, truth, regions, boundary.value, result)
+    if figure is not None:
+        _draw(figure, truth, guess, regions, result)
+
+
+def _regions(given: list[str] | None, truth: LabelMap, guess: LabelMap) -> dict[str, tuple[int, ...]]:
+    from podium.model import InputError
+
+    if not given:
+        return {str(label): (label,) for label in sorted({*truth.labels, *guess.labels} - {0})}
+    regions: dict[str, tuple[int, ...]] = {}
+    for text in given:
+        name, equals, members = text.partition("=")
+        labels = tuple(int(member) if member.strip().isdecimal() else 0 for member in members.split(","))
+        if not (name and equals) or min(labels) < 1:
+            raise InputError(f"--region {text} is not understood", advice="Write NAME=1,2 with labels from 1")
+        if name in regions:
+            raise InputError(f"there are two regions called {name}")
+        regions[name] = labels
+    return regions
+
+
+def _print_tables(
+    reference: Path,
+    prediction: Path,
+    truth: LabelMap,
+    regions: dict[str, tuple[int, ...]],
+    boundary: str,
+    result: dict[str, Comparison],
+) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    size = " × ".join(map(str, truth.shape))
+    spacing = " × ".join(f"{s:g}" for s in truth.spacing)
+    for role, path in (("Reference ", reference), ("Prediction", prediction)):
+        console.print(Text(f"{role}  {path}"), soft_wrap=True)
+    console.print(Text(f"Grid        {size} voxels of {spacing} mm; boundary: {boundary}"))
+    console.print()
+    if not regions:
+        console.print(Text("Neither holds any label: there is nothing to compare."))
+    for chosen in _fitting(list(regions), console.width - 41):
+        table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
+        table.add_column("")
+        for name in chosen:
+            labels = ",".join(map(str, regions[name]))
+            heading = name if name == labels else f"{name}\n({labels})"
+            table.add_column(Text(heading), justify="right")
+        for row in zip(*(result[name].values for name in chosen), strict=True):
+            metric = row[0].metric
+            unit = metric.unit.replace("³", "²") if len(truth.shape) == 2 else metric.unit
+            cells = [Text(_number(measured.value)) for measured in row]
+            title = f"{row[0].title}, {unit}" if unit else row[0].title
+            table.add_row(Text(f"{title} {metric.direction.arrow}".strip()), *cells)
+        console.print(table)
+        console.print()
+    for name in regions:
+        if (empty := result[name].overlap.empty) is not None:
+            side = {"both": "both are", "reference": "the reference is", "prediction": "the prediction is"}[empty]
+            console.print(Text(f"{name}: {side} empty; values are those declared for that case."))
+
+
+def _fitting(names: list[str], width: int) -> list[list[str]]:
+    """Divide columns among tables that are no wider than the terminal."""
+    tables: list[list[str]] = []
+    room = 0
+    for name in names:
+        column = max(len(name), 9) + 2
+        if not tables or column > room:
+            tables.append([])
+            room = width
+        tables[-1].append(name)
+        room -= column
+    return tables
+
+
+def _number(value: float) -> str:
+    if value != value:
+        return "undefined"
+    if abs(value) == float("inf"):
+        return "∞"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4f}"
+
+
+def _print_json(
+    reference: Path,
+    prediction: Path,
+    truth: LabelMap,
+    regions: dict[str, tuple[int, ...]],
+    boundary: str,
+    result: dict[str, Comparison],
+) -> None:
+    import json
+    import math
+
+    def written(value: float) -> dict[str, object]:
+        if math.isfinite(value):
+            return {"value": value}
+        return {"value": None, "status": "undefined" if math.isnan(value) else "infinite"}
+
+    document = {
+        "podium": __version__,
+        "reference": str(reference),
+        "prediction": str(prediction),
+        "shape": truth.shape,
+        "spacing_mm": truth.spacing,
+        "boundary": boundary,
+        "regions": {
+            name: {
+                "labels": labels,
+                "empty": result[name].overlap.empty,
+                "metrics": {
+                    measured.name: {
+                        **written(measured.value),
+                        "unit": measured.metric.unit,
+                        "direction": measured.metric.direction.value,
+                    }
+                    for measured in result[name].values
+                },
+            }
+            for name, labels in regions.items()
+        },
+    }
+    typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
+
+
+def _draw(
+    path: Path, truth: LabelMap, guess: LabelMap, regions: dict[str, tuple[int, ...]], result: dict[str, Comparison]
+) -> None:
+    from podium.metrics import surface_dice
+    from podium.report import figures
+
+    directed = [distances for comparison in result.values() for distances in comparison.surface.directed]
+    occurring = {float(d) for distances in directed for d in distances.distances if d < float("inf")}
+    tolerances = sorted({0.0, *occurring})
+    tolerances.append(1.05 * (tolerances[-1] or 1.0))
+    curves = {name: [surface_dice(result[name].surface, tolerance_mm=t) for t in tolerances] for name in regions}
+    figure = figures.comparison(truth, guess, regions=regions, tolerances_mm=tolerances, surface_dice=curves)
+    figures.save(figure, path)
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

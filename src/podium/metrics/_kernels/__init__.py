@@ -1,0 +1,1 @@
+"""Compiled loops under the metrics: pure functions on arrays, running without the interpreter lock."""

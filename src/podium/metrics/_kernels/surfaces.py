@@ -1,0 +1,228 @@
+"""Finding the boundary of up to eight regions in one pass, and exact distances between two boundaries.
+
+A boundary is a list of places and, beside it, the marks: a padded array of bytes in which bit r of a place says that
+region r has its boundary there. The list is walked, the marks are probed.
+
+The voxels of one plane become region bits in a buffer with the same row length as the marks, so that a whole plane is
+one long loop over neighbouring bytes, which the compiler turns into vector instructions however short the rows are.
+Row length is a multiple of eight, so that the marks can be scanned as 64-bit words.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from podium._jit import kernel
+
+_LOW_BITS = np.uint64(0x0101010101010101)
+_GATHER = np.uint64(0x0102040810204080)
+
+
+@kernel
+def _look_up(labels, z, lower, upper, table, members, column, bits, dirty):
+    """Write the region bits of one plane of voxels, voxel (y, x) to row y + 1 and column x + `column`.
+
+    `members` are the labels with any region; while they are few, comparing with each is faster than the table, as it
+    is done for many voxels at once. `dirty` remembers which rows hold anything. Returns the first and last + 1 of them.
+    """
+    width = upper[2] - lower[2]
+    top, bottom = upper[1] - lower[1], 0
+    for y in range(upper[1] - lower[1]):
+        row = bits[y + 1, column : column + width]
+        any_bit = labels[0, 0, 0] & 0
+        line = labels[min(z, upper[0] - 1), y + lower[1], lower[2] : upper[2]]
+        if z < upper[0]:
+            for x in range(width):
+                any_bit |= line[x]
+        if any_bit == 0:
+            if dirty[y]:
+                row[:] = 0
+                dirty[y] = False
+            continue
+        if members.size > 6:
+            for x in range(width):
+                row[x] = table[line[x]]
+        else:
+            row[:] = 0
+            for k in range(members.size):
+                member, region_bits = members[k], table[members[k]]
+                for x in range(width):
+                    row[x] |= region_bits if line[x] == member else np.uint8(0)
+        dirty[y] = True
+        top = min(top, y)
+        bottom = y + 1
+    return top, bottom
+
+
+@kernel
+def _with_room(array, size):
+    """Return the array, or a copy at least twice as long if it is shorter than `size`."""
+    if size <= array.size:
+        return array
+    larger = np.empty(2 * size, array.dtype)
+    larger[: array.size] = array
+    return larger
+
+
+@kernel
+def surfels(labels, lower, upper, table, members, flat, pad, marks, places, corners):
+    """Find the lattice points whose 2 × 2 × 2 voxels are not all inside or all outside a region.
+
+    Writes the region bits to `marks`, which must be zero; collects the places in the flattened marks, and their
+    corners: eight bytes, one per voxel, each with the region bits of that voxel; byte 4·dz + 2·dy + dx for the voxel at
+    offset (dz, dy, dx). If `flat`, the array is one 2-D plane, and both halves of the corners are that plane. Returns
+    places, corners (longer copies where there was no room) and how many were found.
+    """
+    depth, height = upper[0] - lower[0], upper[1] - lower[1]
+    stride = marks.shape[2]
+    bits = np.zeros((2, height + 3, stride), np.uint8)
+    dirty = np.zeros((2, height), np.bool_)
+    rows = np.zeros((2, 2), np.int64)
+    found = 0
+    for layer in range(1 if flat else depth + 1):
+        back, front = (layer + 1) % 2, layer % 2
+        rows[front] = _look_up(
+            labels, lower[0] + layer, lower, upper, table, members, pad[2] + 1, bits[front], dirty[front]
+        )
+        if flat:
+            back = front
+        top, bottom = min(rows[back, 0], rows[front, 0]), max(rows[back, 1], rows[front, 1])
+        if layer == 0:
+            top, bottom = rows[front, 0], rows[front, 1]
+        if bottom == 0:
+            continue
+        count = (bottom + 1 - top) * stride
+        a = bits[back].reshape(-1)[top * stride :]
+        c = bits[front].reshape(-1)[top * stride :]
+        b, d = a[stride:], c[stride:]
+        start = ((layer + pad[0]) * marks.shape[1] + top + pad[1]) * stride
+        edge = marks.reshape(-1)[start : start + count]
+        for k in range(count):
+            some = a[k] | a[k + 1] | b[k] | b[k + 1] | c[k] | c[k + 1] | d[k] | d[k + 1]
+            every = a[k] & a[k + 1] & b[k] & b[k + 1] & c[k] & c[k + 1] & d[k] & d[k + 1]
+            edge[k] = some & ~every
+        words = edge.view(np.uint64)
+        for word in range(words.size):
+            if words[word] == 0:
+                continue
+            places = _with_room(places, found + 8)
+            corners = _with_room(corners, found + 8)
+            for k in range(word * 8, word * 8 + 8):
+                if edge[k] != 0:
+                    places[found] = start + k
+                    corners[found] = (
+                        np.uint64(a[k])
+                        | np.uint64(a[k + 1]) << np.uint64(8)
+                        | np.uint64(b[k]) << np.uint64(16)
+                        | np.uint64(b[k + 1]) << np.uint64(24)
+                        | np.uint64(c[k]) << np.uint64(32)
+                        | np.uint64(c[k + 1]) << np.uint64(40)
+                        | np.uint64(d[k]) << np.uint64(48)
+                        | np.uint64(d[k + 1]) << np.uint64(56)
+                    )
+                    found += 1
+    return places, corners, found
+
+
+@kernel
+def voxels(labels, lower, upper, table, members, flat, pad, marks, places, corners):
+    """Find the voxels of each region that have a face-neighbour outside it; the image border counts as outside.
+
+    Returns the same as `surfels`; the region bits stand in the first of the eight bytes.
+    """
+    depth, height = upper[0] - lower[0], upper[1] - lower[1]
+    stride = marks.shape[2]
+    bits = np.zeros((3, height + 3, stride), np.uint8)
+    dirty = np.zeros((3, height), np.bool_)
+    rows = np.zeros((3, 2), np.int64)
+    found = 0
+    rows[0] = _look_up(labels, lower[0], lower, upper, table, members, pad[2], bits[0], dirty[0])
+    for layer in range(depth):
+        behind, here, ahead = (layer + 2) % 3, layer % 3, (layer + 1) % 3
+        rows[ahead] = _look_up(
+            labels, lower[0] + layer + 1, lower, upper, table, members, pad[2], bits[ahead], dirty[ahead]
+        )
+        if flat:
+            behind = ahead = here
+        top, bottom = rows[here]
+        if bottom == 0:
+            continue
+        count = (bottom - top) * stride
+        line = bits[here].reshape(-1)[(top + 1) * stride - 1 :]
+        above, below = bits[here].reshape(-1)[top * stride :], bits[here].reshape(-1)[(top + 2) * stride :]
+        back, front = bits[behind].reshape(-1)[(top + 1) * stride :], bits[ahead].reshape(-1)[(top + 1) * stride :]
+        start = ((layer + pad[0]) * marks.shape[1] + top + pad[1]) * stride
+        edge = marks.reshape(-1)[start : start + count]
+        for k in range(count):
+            inner = line[k] & line[k + 2] & above[k] & below[k] & back[k] & front[k]
+            edge[k] = line[k + 1] & ~inner
+        words = edge.view(np.uint64)
+        for word in range(words.size):
+            if words[word] == 0:
+                continue
+            places = _with_room(places, found + 8)
+            corners = _with_room(corners, found + 8)
+            for k in range(word * 8, word * 8 + 8):
+                if edge[k] != 0:
+                    places[found] = start + k
+                    corners[found] = edge[k]
+                    found += 1
+    return places, corners, found
+
+
+@kernel
+def _code(corners, region):
+    """Return which of eight voxels are in a region, as one byte."""
+    return (((corners >> np.uint64(region)) & _LOW_BITS) * _GATHER) >> np.uint64(56)
+
+
+@kernel
+def measure(places, corners, region, areas, marks, steps, bins, sizes, counts):
+    """Measure from every element of one region's boundary to the nearest marked place of the other boundary.
+
+    `steps` lead from a place to its neighbours in order of their distance, so the first mark met is the nearest. Adds
+    each element's size (area) and number to the bin of its distance. Returns how many elements met no mark.
+    """
+    bit = np.uint8(1 << region)
+    far = 0
+    for k in range(places.size):
+        code = _code(corners[k], region)
+        if code == 0 or code == 255:
+            continue
+        place = np.int64(places[k])
+        for step in range(steps.size):
+            if marks[place + steps[step]] & bit:
+                sizes[bins[step]] += areas[code]
+                counts[bins[step]] += 1
+                break
+        else:
+            far += 1
+    return far
+
+
+@kernel
+def elements(places, corners, region, areas):
+    """Return the places and the sizes of one region's boundary elements."""
+    chosen = np.empty(places.size, np.int64)
+    sizes = np.empty(places.size)
+    count = 0
+    for k in range(places.size):
+        code = _code(corners[k], region)
+        if code != 0 and code != 255:
+            chosen[count] = places[k]
+            sizes[count] = areas[code]
+            count += 1
+    return chosen[:count], sizes[:count]
+
+
+@kernel
+def without_mark(places, region, marks, steps):
+    """Return for each place whether no step from it leads to a mark of the region."""
+    bit = np.uint8(1 << region)
+    missing = np.ones(places.size, np.bool_)
+    for k in range(places.size):
+        for step in range(steps.size):
+            if marks[places[k] + steps[step]] & bit:
+                missing[k] = False
+                break
+    return missing

@@ -1,0 +1,167 @@
+"""Two label maps made ready for the kernels: same shape, 3-D, contiguous, with the box around what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.metrics._kernels.counting import bounding_box
+from podium.model import InputError, LabelMap
+
+Labels: TypeAlias = "LabelMap | npt.NDArray[Any]"
+Regions: TypeAlias = Mapping[str, Collection[int]]
+
+MASK: Regions = {"mask": (1,)}
+"""The one region of a boolean mask."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A reference and a prediction as the kernels want them.
+
+    Attributes
+    ----------
+    reference, prediction
+        C-contiguous 3-D arrays of unsigned classes; a 2-D image is one plane.
+    labels
+        The label of each class, where labels are too large to be their own class.
+    flat
+        Whether they are 2-D images.
+    spacing
+        Millimetres per axis of these arrays; two for a 2-D image.
+    lower, upper
+        The box around all labels of both; upper is 0 if there are none.
+    reversed_axes
+        Whether the axes are those of the caller in reverse.
+    """
+
+    reference: npt.NDArray[Any]
+    prediction: npt.NDArray[Any]
+    labels: npt.NDArray[Any] | None
+    flat: bool
+    spacing: tuple[float, ...]
+    lower: npt.NDArray[np.int64]
+    upper: npt.NDArray[np.int64]
+    reversed_axes: bool
+
+    @property
+    def nothing(self) -> bool:
+        """Return whether neither holds any label."""
+        return not self.upper.all()
+
+    def table(self, regions: Sequence[Collection[int]]) -> npt.NDArray[np.uint8]:
+        """Return for every class which regions it belongs to: bit r for region r, at most eight of them."""
+        self.check(regions)
+        table = np.zeros(self._classes, np.uint8)
+        for bit, region in enumerate(regions):
+            table[self._holding(region)] |= 1 << bit
+        return table
+
+    def numbered(self, labels: Sequence[int]) -> npt.NDArray[np.int64]:
+        """Return for every class which of the labels it is: k + 1 for label k, 0 for none."""
+        table = np.zeros(self._classes, np.int64)
+        for number, label in enumerate(labels, start=1):
+            table[self._holding([label])] = number
+        return table
+
+    @staticmethod
+    def check(regions: Sequence[Collection[int]]) -> None:
+        """Refuse regions that are not sets of labels from 1; background is what no region is."""
+        for region in regions:
+            if not region or min(region) < 1:
+                raise InputError(f"a region is a set of labels from 1, not {sorted(region)}")
+
+    @property
+    def _classes(self) -> int:
+        return np.iinfo(self.reference.dtype).max + 1 if self.labels is None else self.labels.size
+
+    def _holding(self, labels: Collection[int]) -> npt.NDArray[np.intp]:
+        """Return the classes of some labels."""
+        wanted = np.array(sorted(labels), np.int64)
+        if self.labels is None:
+            return wanted[wanted < self._classes]
+        return np.flatnonzero(np.isin(self.labels, wanted))
+
+
+def pair_up(reference: Labels, prediction: Labels, *, spacing_mm: Sequence[float] | None = None) -> Pair:
+    """Check that two label maps can be compared and lay them out alike.
+
+    The spacing is the reference's unless given; arrays without one have 1 mm.
+    """
+    one, two = _array(reference), _array(prediction)
+    if one.shape != two.shape:
+        raise InputError(
+            f"the prediction has {_times(two.shape)} voxels, the reference {_times(one.shape)}",
+            advice="Both must lie on the same grid: resample the prediction to the reference",
+        )
+    if one.ndim not in (2, 3) or one.size == 0:
+        raise InputError(f"masks must be 2-D or 3-D, with at least one voxel, not {_times(one.shape)}")
+    if spacing_mm is None:
+        spacing_mm = reference.spacing if isinstance(reference, LabelMap) else (1.0,) * one.ndim
+    spacing = tuple(float(s) for s in spacing_mm)
+    if len(spacing) != one.ndim or not all(np.isfinite(s) and s > 0 for s in spacing):
+        raise InputError(f"the spacing must be {one.ndim} positive numbers in mm, not {spacing}")
+
+    reversed_axes = one.flags.f_contiguous and not one.flags.c_contiguous
+    if reversed_axes:
+        one, two, spacing = one.T, two.T, spacing[::-1]
+    flat = one.ndim == 2
+    dtype = np.promote_types(one.dtype, two.dtype)
+    one, two = (np.ascontiguousarray(array[None] if flat else array, dtype) for array in (one, two))
+    labels = None
+    if dtype.itemsize > 2:
+        labels, classes = np.unique(np.stack([one, two]), return_inverse=True)
+        labels, classes = np.append(labels, 0), classes.reshape(2, *one.shape) + (labels[0] != 0)
+        labels = np.unique(labels)
+        one, two = classes.astype(np.min_scalar_type(labels.size))
+    (lower, upper), (other_lower, other_upper) = (
+        _bounds(given, array, reversed_axes=reversed_axes) for given, array in ((reference, one), (prediction, two))
+    )
+    return Pair(
+        reference=one,
+        prediction=two,
+        labels=labels,
+        flat=flat,
+        spacing=spacing,
+        lower=np.minimum(lower, other_lower),
+        upper=np.maximum(upper, other_upper),
+        reversed_axes=reversed_axes,
+    )
+
+
+def which_empty(*, reference: float, prediction: float) -> str | None:
+    """Return the name of the empty case, given how much there is of each: both, reference, prediction, or None."""
+    if reference and prediction:
+        return None
+    if not reference and not prediction:
+        return "both"
+    return "prediction" if reference else "reference"
+
+
+def _array(labels: Labels) -> npt.NDArray[Any]:
+    """Return labels as unsigned whole numbers."""
+    array = labels.array if isinstance(labels, LabelMap) else np.asarray(labels)
+    if array.dtype == np.bool_:
+        return array.view(np.uint8)
+    return array if array.dtype.kind == "u" else LabelMap.from_array(array).array
+
+
+def _bounds(
+    given: Labels, array: npt.NDArray[Any], *, reversed_axes: bool
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    if not isinstance(given, LabelMap):
+        return bounding_box(array)  # type: ignore[no-any-return]
+    if given.box is None:
+        return np.array(array.shape), np.zeros(3, np.int64)
+    lower, upper = given.box.lower, given.box.upper
+    if reversed_axes:
+        lower, upper = lower[::-1], upper[::-1]
+    return np.array((0, *lower)[-3:]), np.array((1, *upper)[-3:])
+
+
+def _times(shape: tuple[int, ...]) -> str:
+    return " × ".join(map(str, shape))

@@ -1,0 +1,208 @@
+"""How much two segmentations have in common, from voxel counts alone.
+
+One pass over two label maps counts how often each label of one meets each label of the other; every region, and every
+metric below, is a sum of those counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.metrics._kernels.counting import joint_counts
+from podium.metrics._pairs import MASK, Labels, Regions, pair_up, which_empty
+from podium.metrics.registry import declare
+from podium.model import UNDEFINED, Direction
+
+__all__ = [
+    "Overlap",
+    "dice",
+    "intersection_over_union",
+    "overlap",
+    "precision",
+    "prediction_volume",
+    "reference_volume",
+    "relative_volume_difference",
+    "sensitivity",
+    "volume_difference",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Voxel counts of one region in a reference and a prediction.
+
+    Attributes
+    ----------
+    common, reference, prediction
+        Voxels in both, in the reference, in the prediction.
+    voxel_volume_mm3
+        Volume of one voxel in mm³; in 2-D, the area of one pixel in mm².
+
+    Examples
+    --------
+    >>> dice(Overlap(common=3, reference=4, prediction=6))
+    0.6
+    """
+
+    common: int
+    reference: int
+    prediction: int
+    voxel_volume_mm3: float = 1.0
+
+    @classmethod
+    def between(
+        cls, reference: npt.NDArray[Any], prediction: npt.NDArray[Any], *, spacing_mm: Sequence[float] | None = None
+    ) -> Overlap:
+        """Count two masks, boolean or 0 and 1, of the same 2-D or 3-D shape."""
+        return overlap(reference, prediction, regions=MASK, spacing_mm=spacing_mm)["mask"]
+
+    @property
+    def empty(self) -> str | None:
+        """Return which of the two has no voxel: both, reference, prediction, or None."""
+        return which_empty(reference=self.reference, prediction=self.prediction)
+
+
+def overlap(
+    reference: Labels, prediction: Labels, *, regions: Regions, spacing_mm: Sequence[float] | None = None
+) -> dict[str, Overlap]:
+    """Count the voxels of every region, a set of labels, in two label maps, in one pass over both.
+
+    Parameters
+    ----------
+    reference, prediction
+        Label maps, or arrays of whole numbers, of the same 2-D or 3-D shape.
+    regions
+        Name and labels of each region.
+    spacing_mm
+        Millimetres per axis; by default the reference's, or 1 for arrays.
+    """
+    pair = pair_up(reference, prediction, spacing_mm=spacing_mm)
+    members = [sorted({*labels}) for labels in regions.values()]
+    pair.check(members)
+    chosen = sorted({label for labels in members for label in labels})
+    table = pair.numbered(chosen)
+    counts = np.zeros((len(chosen) + 1, len(chosen) + 1), np.int64)
+    if not pair.nothing:
+        joint_counts(pair.reference, pair.prediction, pair.lower, pair.upper, table, counts)
+    volume = float(np.prod(pair.spacing))
+    result = {}
+    for name, labels in zip(regions, members, strict=True):
+        rows = np.searchsorted(chosen, labels) + 1
+        result[name] = Overlap(
+            common=int(counts[np.ix_(rows, rows)].sum()),
+            reference=int(counts[rows].sum()),
+            prediction=int(counts[:, rows].sum()),
+            voxel_volume_mm3=volume,
+        )
+    return result
+
+
+_SHARE: dict[str, Any] = {
+    "family": "overlap",
+    "unit": "",
+    "minimum": 0.0,
+    "maximum": 1.0,
+    "direction": Direction.HIGHER,
+    "perfect": 1.0,
+}
+
+
+@declare(title="Dice", **_SHARE, symmetric=True, empty={"both": 1.0, "reference": 0.0, "prediction": 0.0})
+def dice(overlap: Overlap) -> float:
+    """Return the Dice similarity coefficient 2|R ∩ P| / (|R| + |P|).
+
+    1 is best, 0 worst; 1 if both are empty, 0 if one is. MONAI and others give NaN where the reference is empty, and
+    drop it from the mean.
+
+    References
+    ----------
+    Dice 1945, Ecology 26(3).
+    """
+    return 2 * overlap.common / (overlap.reference + overlap.prediction)
+
+
+@declare(
+    title="Intersection over union", **_SHARE, symmetric=True, empty={"both": 1.0, "reference": 0.0, "prediction": 0.0}
+)
+def intersection_over_union(overlap: Overlap) -> float:
+    """Return the Jaccard index |R ∩ P| / |R ∪ P|; 1 if both are empty, 0 if one is."""
+    return overlap.common / (overlap.reference + overlap.prediction - overlap.common)
+
+
+@declare(title="Sensitivity", **_SHARE, symmetric=False, empty={"both": 1.0, "reference": UNDEFINED, "prediction": 0.0})
+def sensitivity(overlap: Overlap) -> float:
+    """Return the share of the reference that was found, |R ∩ P| / |R| (recall).
+
+    1 if both are empty; undefined if only the reference is, as there was nothing to find.
+    """
+    return overlap.common / overlap.reference
+
+
+@declare(title="Precision", **_SHARE, symmetric=False, empty={"both": 1.0, "reference": 0.0, "prediction": UNDEFINED})
+def precision(overlap: Overlap) -> float:
+    """Return the share of the prediction that is right, |R ∩ P| / |P|.
+
+    1 if both are empty; undefined if only the prediction is, as nothing was claimed.
+    """
+    return overlap.common / overlap.prediction
+
+
+_VOLUME: dict[str, Any] = {
+    "family": "overlap",
+    "unit": "mm³",
+    "minimum": 0.0,
+    "maximum": np.inf,
+    "direction": Direction.NONE,
+    "perfect": None,
+    "symmetric": False,
+    "empty": {},
+}
+
+
+@declare(title="Reference volume", **_VOLUME)
+def reference_volume(overlap: Overlap) -> float:
+    """Return the volume of the region in the reference, in mm³ (mm² in 2-D); 0 where it is empty."""
+    return overlap.reference * overlap.voxel_volume_mm3
+
+
+@declare(title="Prediction volume", **_VOLUME)
+def prediction_volume(overlap: Overlap) -> float:
+    """Return the volume of the region in the prediction, in mm³ (mm² in 2-D); 0 where it is empty."""
+    return overlap.prediction * overlap.voxel_volume_mm3
+
+
+@declare(
+    title="Volume difference",
+    family="overlap",
+    unit="mm³",
+    minimum=-np.inf,
+    maximum=np.inf,
+    direction=Direction.ZERO,
+    perfect=0.0,
+    symmetric=False,
+    empty={},
+)
+def volume_difference(overlap: Overlap) -> float:
+    """Return prediction minus reference, in mm³ (mm² in 2-D): positive where too much was segmented."""
+    return (overlap.prediction - overlap.reference) * overlap.voxel_volume_mm3
+
+
+@declare(
+    title="Relative volume difference",
+    family="overlap",
+    unit="",
+    minimum=-1.0,
+    maximum=np.inf,
+    direction=Direction.ZERO,
+    perfect=0.0,
+    symmetric=False,
+    empty={"both": 0.0, "reference": UNDEFINED, "prediction": -1.0},
+)
+def relative_volume_difference(overlap: Overlap) -> float:
+    """Return (|P| − |R|) / |R|; 0 if both are empty, undefined if only the reference is."""
+    return overlap.prediction / overlap.reference - 1

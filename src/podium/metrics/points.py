@@ -1,0 +1,138 @@
+"""Distances between points: centres of mass and landmarks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.metrics._kernels.counting import moments
+from podium.metrics._pairs import MASK, Labels, Regions, pair_up, which_empty
+from podium.metrics.registry import declare
+from podium.model import UNDEFINED, Direction, InputError
+
+__all__ = ["Centres", "centre_distance", "centres", "landmark_error"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Centres:
+    """Centres of mass of one region in a reference and a prediction; None where the region is empty.
+
+    Attributes
+    ----------
+    reference, prediction
+        Mean voxel index along each array axis; voxel k lies at k.
+    spacing_mm
+        Millimetres per axis.
+    """
+
+    reference: Floats | None
+    prediction: Floats | None
+    spacing_mm: tuple[float, ...]
+
+    @classmethod
+    def between(
+        cls, reference: npt.NDArray[Any], prediction: npt.NDArray[Any], *, spacing_mm: Sequence[float] | None = None
+    ) -> Centres:
+        """Find the centres of two masks, boolean or 0 and 1, of the same 2-D or 3-D shape."""
+        return centres(reference, prediction, regions=MASK, spacing_mm=spacing_mm)["mask"]
+
+    @property
+    def empty(self) -> str | None:
+        """Return which of the two has no centre: both, reference, prediction, or None."""
+        return which_empty(reference=self.reference is not None, prediction=self.prediction is not None)
+
+
+def centres(
+    reference: Labels, prediction: Labels, *, regions: Regions, spacing_mm: Sequence[float] | None = None
+) -> dict[str, Centres]:
+    """Find the centre of mass of every region, a set of labels, in two label maps."""
+    pair = pair_up(reference, prediction, spacing_mm=spacing_mm)
+    members = [sorted({*labels}) for labels in regions.values()]
+    pair.check(members)
+    chosen = sorted({label for labels in members for label in labels})
+    table = pair.numbered(chosen)
+    sums = np.zeros((2, len(chosen) + 1, 4), np.int64)
+    if not pair.nothing:
+        for labels, own in zip((pair.reference, pair.prediction), sums, strict=True):
+            moments(labels, pair.lower, pair.upper, table, own)
+    spacing = pair.spacing[::-1] if pair.reversed_axes else pair.spacing
+
+    def centre(own: npt.NDArray[np.int64], labels: list[int]) -> Floats | None:
+        count, *position = own[np.searchsorted(chosen, labels) + 1].sum(axis=0)
+        if not count:
+            return None
+        mean = np.array(position[-len(spacing) :], np.float64) / float(count)
+        return mean[::-1] if pair.reversed_axes else mean
+
+    return {
+        name: Centres(centre(sums[0], labels), centre(sums[1], labels), spacing)
+        for name, labels in zip(regions, members, strict=True)
+    }
+
+
+@declare(
+    title="Centre distance",
+    family="centres",
+    unit="mm",
+    minimum=0.0,
+    maximum=np.inf,
+    direction=Direction.LOWER,
+    perfect=0.0,
+    symmetric=True,
+    empty={"both": 0.0, "reference": np.inf, "prediction": np.inf},
+)
+def centre_distance(centres: Centres) -> float:
+    """Return the Euclidean distance between the centres of mass, in mm; 0 if both are empty, infinite if one is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> reference, prediction = np.zeros((2, 9, 9), bool)
+    >>> reference[1:4, 1:4] = prediction[4:7, 5:8] = True
+    >>> centre_distance(Centres.between(reference, prediction))
+    5.0
+    """
+    assert centres.reference is not None
+    assert centres.prediction is not None
+    return float(np.linalg.norm((centres.prediction - centres.reference) * centres.spacing_mm))
+
+
+@declare(
+    title="Landmark error",
+    family="landmarks",
+    unit="mm",
+    minimum=0.0,
+    maximum=np.inf,
+    direction=Direction.LOWER,
+    perfect=0.0,
+    symmetric=True,
+    empty={"no landmarks": UNDEFINED},
+)
+def landmark_error(reference: npt.ArrayLike, prediction: npt.ArrayLike) -> float:
+    """Return the mean Euclidean distance between corresponding points, in mm; undefined without any.
+
+    Parameters
+    ----------
+    reference, prediction
+        Points in mm, shape (points, axes). Every coordinate must be finite: a missing landmark is a failure with a
+        price, not a number.
+
+    Examples
+    --------
+    >>> landmark_error([[0, 0, 0], [1, 1, 1]], [[3, 4, 0], [1, 1, 1]])
+    2.5
+    """
+    one, two = np.asarray(reference, np.float64), np.asarray(prediction, np.float64)
+    if one.shape != two.shape or one.ndim != 2:
+        raise InputError(f"landmarks must be two lists of points of equal shape, not {one.shape} and {two.shape}")
+    if not (np.isfinite(one).all() and np.isfinite(two).all()):
+        raise InputError("a landmark has a coordinate that is not a finite number")
+    if len(one) == 0:
+        return landmark_error.empty["no landmarks"]
+    return float(np.linalg.norm(two - one, axis=1).mean())

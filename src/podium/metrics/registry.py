@@ -1,0 +1,79 @@
+"""All metrics by name: declared beside their functions, found here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import Any, ParamSpec, TypeVar
+
+from podium.model import Direction, InputError, Metric
+
+__all__ = ["declare", "get_metric", "metrics"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_REGISTRY: dict[str, Metric[..., Any]] = {}
+
+
+def declare(
+    *,
+    title: str,
+    family: str,
+    unit: str,
+    minimum: float,
+    maximum: float,
+    direction: Direction,
+    perfect: float | None,
+    symmetric: bool,
+    empty: Mapping[str, float],
+    registry: dict[str, Metric[..., Any]] = _REGISTRY,
+) -> Callable[[Callable[P, R]], Metric[P, R]]:
+    """Declare the decorated function as a metric of the same name; see `podium.model.Metric` for the words."""
+
+    def decorate(function: Callable[P, R]) -> Metric[P, R]:
+        name = function.__name__
+        if name in registry:
+            raise ValueError(f"two metrics are called {name!r}: {registry[name].function.__module__} has one already")
+        metric = Metric(
+            function=function,
+            name=name,
+            title=title,
+            family=family,
+            unit=unit,
+            minimum=minimum,
+            maximum=maximum,
+            direction=direction,
+            perfect=perfect,
+            symmetric=symmetric,
+            empty=MappingProxyType(dict(empty)),
+            __doc__=function.__doc__,
+        )
+        registry[name] = metric
+        return metric
+
+    return decorate
+
+
+def metrics(*, family: str | None = None) -> list[Metric[..., Any]]:
+    """Return all declared metrics, or those of one family, in the order of their declaration."""
+    import podium.metrics  # noqa: F401  # declares every metric
+
+    return [metric for metric in _REGISTRY.values() if family in (None, metric.family)]
+
+
+def get_metric(name: str) -> Metric[..., Any]:
+    """Return the metric of that name.
+
+    Examples
+    --------
+    >>> get_metric("dice").direction.value
+    'higher is better'
+    """
+    known = {metric.name: metric for metric in metrics()}
+    if name not in known:
+        near = get_close_matches(name, known, n=1)
+        advice = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(sorted(known))}"
+        raise InputError(f"there is no metric called {name!r}", advice=advice)
+    return known[name]

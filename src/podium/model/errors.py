@@ -1,0 +1,35 @@
+"""What Podium says when something that it was given cannot be used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__all__ = ["InputError"]
+
+
+class InputError(ValueError):
+    """Something given to Podium is unusable; the message is one line that a participant can act on.
+
+    Parameters
+    ----------
+    found
+        What is wrong, with the value found and the value expected.
+    path
+        The file it was found in.
+    advice
+        What to do next.
+    """
+
+    def __init__(self, found: str, *, path: str | Path | None = None, advice: str | None = None) -> None:
+        self.found = found
+        self.path = None if path is None else Path(path)
+        self.advice = advice
+        message = found if path is None else f"{_printable(str(path))}: {found}"
+        if advice:
+            message = f"{message}. {advice}"
+        super().__init__(" ".join(message.split()))
+
+
+def _printable(text: str) -> str:
+    """Show a file name on one line, whatever characters a stranger put into it."""
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)

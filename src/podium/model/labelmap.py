@@ -1,0 +1,124 @@
+"""A label map: whole numbers on a regular grid, with the geometry that turns voxels into millimetres."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.model.errors import InputError
+
+__all__ = ["Box", "LabelMap"]
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """The smallest block of voxels that holds all of something: `lower` ≤ index < `upper` on every axis."""
+
+    lower: tuple[int, ...]
+    upper: tuple[int, ...]
+
+    def union(self, other: Box | None) -> Box:
+        """Return the smallest box around both."""
+        if other is None:
+            return self
+        return Box(
+            tuple(min(a, b) for a, b in zip(self.lower, other.lower, strict=True)),
+            tuple(max(a, b) for a, b in zip(self.upper, other.upper, strict=True)),
+        )
+
+    @property
+    def slices(self) -> tuple[slice, ...]:
+        """Return the index that cuts this box out of an array."""
+        return tuple(slice(low, high) for low, high in zip(self.lower, self.upper, strict=True))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelMap:
+    """Labels on a 2-D or 3-D grid, their physical geometry, and what a reader noted about them on the way.
+
+    Axes are in the order of the file header (x, y, z for NIfTI, MetaImage and NRRD), so `spacing[k]` belongs to
+    `array.shape[k]`. Origin and direction follow ITK and DICOM: millimetres to the patient's left, posterior and
+    superior; column k of `direction` is the unit vector of array axis k.
+
+    Attributes
+    ----------
+    array
+        Labels in the smallest of uint8, uint16 and uint32 that holds them; usually in Fortran order.
+    spacing
+        Millimetres between voxel centres, per axis; finite and positive.
+    origin
+        Position of voxel 0 in millimetres.
+    direction
+        Rows of the direction matrix.
+    box
+        The smallest box around all non-zero labels; None if there are none.
+    labels
+        How many voxels carry each label that occurs, zero included.
+    """
+
+    array: npt.NDArray[np.unsignedinteger[Any]]
+    spacing: tuple[float, ...]
+    origin: tuple[float, ...]
+    direction: tuple[tuple[float, ...], ...]
+    box: Box | None
+    labels: Mapping[int, int]
+
+    def __post_init__(self) -> None:
+        if self.array.ndim not in (2, 3):
+            raise InputError(f"a label map has 2 or 3 dimensions, not {self.array.ndim}")
+        if len(self.spacing) != self.array.ndim or not all(math.isfinite(s) and s > 0 for s in self.spacing):
+            raise InputError(f"spacing must be {self.array.ndim} positive numbers, not {self.spacing}")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Return the number of voxels along each axis."""
+        return self.array.shape
+
+    def geometry_differences(self, other: LabelMap, *, tolerance: float = 1e-3) -> list[str]:
+        """Say in which parts of their geometry two label maps differ by more than a tolerance, with both values."""
+        parts = (("spacing", "mm"), ("origin", "mm"), ("direction", ""))
+        differences = []
+        for part, unit in parts:
+            own, others = np.ravel(getattr(self, part)), np.ravel(getattr(other, part))
+            if own.shape != others.shape or np.abs(own - others).max() > tolerance:
+                one, two = (" ".join(f"{number:.6g}" for number in numbers) for numbers in (own, others))
+                differences.append(f"{part} {one} and {two} {unit}".rstrip())
+        return differences
+
+    @classmethod
+    def from_array(cls, array: npt.NDArray[Any], *, spacing: Sequence[float] | None = None) -> LabelMap:
+        """Make a label map of an array of whole numbers, at the origin and aligned with the axes.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> LabelMap.from_array(np.array([[0, 0, 2], [0, 0, 2]])).box
+        Box(lower=(0, 2), upper=(2, 3))
+        """
+        labels, counts = np.unique(array, return_counts=True)
+        if labels.size and (labels[0] < 0 or not np.array_equal(labels, np.floor(labels))):
+            raise InputError(f"labels must be whole numbers from 0, found {labels[0]} to {labels[-1]}")
+        narrow = array.astype(np.min_scalar_type(int(labels[-1]) if labels.size else 0))
+        occupied = [
+            np.flatnonzero(narrow.any(axis=tuple(other for other in range(array.ndim) if other != axis)))
+            for axis in range(array.ndim)
+        ]
+        box = (
+            Box(tuple(int(o[0]) for o in occupied), tuple(int(o[-1]) + 1 for o in occupied))
+            if all(o.size for o in occupied)
+            else None
+        )
+        return cls(
+            array=narrow,
+            spacing=tuple(float(s) for s in spacing) if spacing is not None else (1.0,) * array.ndim,
+            origin=(0.0,) * array.ndim,
+            direction=tuple(tuple(float(i == j) for j in range(array.ndim)) for i in range(array.ndim)),
+            box=box,
+            labels=MappingProxyType({int(k): int(n) for k, n in zip(labels, counts, strict=True)}),
+        )

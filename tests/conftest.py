@@ -1,0 +1,45 @@
+"""What all tests share: reference data beside the project, and peers to compare with."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+import pytest
+from shared_data import SHARED
+
+# The same examples in every run, so that a red run is one that anybody can repeat.
+hypothesis.settings.register_profile("podium", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("podium")
+
+
+def _needed(path: Path) -> Path:
+    if not path.exists():
+        pytest.skip(f"reference data is not beside the project: {path.name} is missing from ../shared")
+    return path
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Return the folder with reference values and real cases."""
+    return _needed(SHARED)
+
+
+@pytest.fixture(scope="session")
+def kits21(shared: Path) -> Path:
+    """Return the folder with real CT annotations."""
+    return _needed(shared / "kits21")
+
+
+@pytest.fixture(scope="session")
+def golden_kits21(shared: Path) -> dict[str, Any]:
+    """Return what the KiTS21 organisers' code gives."""
+    return json.loads(_needed(shared / "golden" / "kits21.json").read_text())
+
+
+@pytest.fixture(scope="session")
+def golden_tusrec(shared: Path) -> dict[str, Any]:
+    """Return what the TUS-REC organisers' code gives."""
+    return json.loads(_needed(shared / "golden" / "tusrec.json").read_text())

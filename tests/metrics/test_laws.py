@@ -1,0 +1,91 @@
+"""Every declared metric obeys every law, and every law can fail."""
+
+import laws
+import numpy as np
+import pytest
+
+from podium.metrics import declare, dice, get_metric, metrics, surface_dice
+from podium.model import Direction, InputError
+
+_GOOD = {
+    "title": "Broken",
+    "family": "overlap",
+    "unit": "",
+    "minimum": 0.0,
+    "maximum": 1.0,
+    "direction": Direction.HIGHER,
+    "perfect": 1.0,
+    "symmetric": True,
+    "empty": {"both": 1.0, "reference": 0.0, "prediction": 0.0},
+}
+
+
+def planted(function, **changes):
+    """Declare a metric, in a registry of its own."""
+    return declare(**(_GOOD | changes), registry={})(function)
+
+
+@pytest.mark.parametrize("law", laws.LAWS, ids=lambda law: law.__name__)
+@pytest.mark.parametrize("metric", metrics(), ids=lambda metric: metric.name)
+def test_law(metric, law):
+    law(metric)
+
+
+def test_every_family_has_laws():
+    assert {metric.family for metric in metrics()} == set(laws.FAMILIES)
+
+
+BROKEN = {
+    laws.stays_in_range: planted(lambda overlap: 2 * dice(overlap) - 1),
+    laws.knows_the_perfect: planted(lambda overlap: 0.9 * dice(overlap)),
+    laws.is_symmetric_where_declared: planted(lambda overlap: overlap.common / overlap.reference),
+    laws.does_not_depend_on_orientation_or_order: planted(
+        lambda centres: float(abs(centres.prediction[0] - centres.reference[0])), family="centres", maximum=np.inf
+    ),
+    laws.follows_its_unit: planted(lambda overlap: overlap.reference * overlap.voxel_volume_mm3, unit="mm"),
+    laws.gives_what_it_declares_for_nothing: planted(
+        lambda reference, prediction: 0.0, family="regression", empty={"no samples": np.nan}
+    ),
+    laws.only_rises_with_tolerance: planted(
+        lambda distances, *, tolerance_mm=1.0: 1 - surface_dice(distances, tolerance_mm=tolerance_mm), family="surface"
+    ),
+}
+
+
+@pytest.mark.parametrize("law", laws.LAWS, ids=lambda law: law.__name__)
+def test_a_broken_metric_fails_its_law(law):
+    with pytest.raises(AssertionError):
+        law(BROKEN[law])
+
+
+def test_asymmetry_must_be_declared_too():
+    with pytest.raises(AssertionError, match="declared: False"):
+        laws.is_symmetric_where_declared(planted(dice.function, symmetric=False))
+
+
+def test_two_metrics_cannot_share_a_name():
+    registry = {}
+    decorate = declare(**_GOOD, registry=registry)
+
+    def twin(overlap):
+        return 0.0
+
+    decorate(twin)
+    with pytest.raises(ValueError, match="two metrics are called 'twin'"):
+        decorate(twin)
+
+
+def test_a_misspelt_metric_is_recognised():
+    assert get_metric("dice") is dice
+    with pytest.raises(InputError, match="Did you mean 'hausdorff_distance'"):
+        get_metric("haussdorf_distance")
+    with pytest.raises(InputError, match="There are: average_symmetric"):
+        get_metric("xyz")
+
+
+def test_a_metric_explains_itself():
+    for metric in metrics():
+        assert metric.__doc__, metric.name
+        assert metric.title, metric.name
+        assert isinstance(metric.direction, Direction)
+        assert metric.direction.arrow is not None
