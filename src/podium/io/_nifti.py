@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Iterator
-from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -32,15 +30,12 @@ def read_nifti(path: Path, *, dimensions: int | None, max_voxels: int) -> LabelM
         stream = _Pieces(pieces)
         header = _header(stream, path)
         shape = checked_shape(_shape(header, path), path=path, dimensions=dimensions, max_voxels=max_voxels)
-        dtype = header.get_data_dtype()
-        if dtype.kind not in "iuf":
-            raise InputError(
-                f"voxels of type {dtype} are not labels", path=path, advice="Save the label map with an integer type"
-            )
+        dtype = _dtype(header, path)
         slope, intercept = _scaling(header, path)
-        offset = header.get_data_offset()
-        if not stream.position <= offset <= _LONGEST_HEADER:
-            raise InputError(f"the header says that voxels start at byte {offset}", path=path, advice=_SAVE_AGAIN)
+        start = float(header["vox_offset"])
+        if not stream.position <= start <= _LONGEST_HEADER:
+            raise InputError(f"the header says that voxels start at byte {start:g}", path=path, advice=_SAVE_AGAIN)
+        offset = int(start)
         promised = offset + math.prod(shape) * dtype.itemsize
         size = path.stat().st_size
         if promised > size * (_MOST_DEFLATE_EXPANDS if gzipped else 1):
@@ -148,19 +143,14 @@ def _header(stream: _Pieces, path: Path) -> Any:
     from nibabel.nifti2 import Nifti2Header
 
     start = stream.read(4)
-    sizes = {int.from_bytes(start, "little"), int.from_bytes(start, "big")}
+    sizes = {int.from_bytes(start, "little"): "<", int.from_bytes(start, "big"): ">"}
     kind, length = (Nifti2Header, 540) if 540 in sizes else (Nifti1Header, 348)
     block = start + stream.read(length - 4)
     magic = block[4:8] if kind is Nifti2Header else block[344:348]
     if length not in sizes or magic not in (b"n+1\0", b"n+2\0"):
         hint = "a .hdr/.img pair is not read, save it as one .nii.gz" if magic[:2] == b"ni" else _SAVE_AGAIN
         raise InputError("this is not a NIfTI file (its header has the wrong size or magic)", path=path, advice=hint)
-    logger = logging.getLogger("nibabel.global")
-    was, logger.disabled = logger.disabled, True
-    try:
-        return kind.from_fileobj(BytesIO(block), check=False)  # type: ignore[no-untyped-call]
-    finally:
-        logger.disabled = was
+    return kind(block, endianness=sizes[length], check=False)  # type: ignore[no-untyped-call]
 
 
 def _shape(header: Any, path: Path) -> tuple[int, ...]:
@@ -168,6 +158,18 @@ def _shape(header: Any, path: Path) -> tuple[int, ...]:
     if not 1 <= dim[0] <= 7:
         raise InputError(f"the header gives {dim[0]} dimensions", path=path, advice=_SAVE_AGAIN)
     return tuple(dim[1 : dim[0] + 1])
+
+
+def _dtype(header: Any, path: Path) -> np.dtype[Any]:
+    try:
+        dtype: Any = header.get_data_dtype()
+    except KeyError:
+        dtype = int(header["datatype"])
+    if not isinstance(dtype, np.dtype) or dtype.kind not in "iuf" or dtype.itemsize > 8:
+        raise InputError(
+            f"voxels of type {dtype} are not labels", path=path, advice="Save the label map with an integer type"
+        )
+    return dtype
 
 
 def _scaling(header: Any, path: Path) -> tuple[float, float]:

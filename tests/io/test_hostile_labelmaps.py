@@ -1,0 +1,181 @@
+"""Damaged and hostile label files: each one clear line, exit code 1, and little memory, whatever the file claims."""
+
+import gzip
+import os
+import resource
+import struct
+import subprocess
+import sys
+import zlib
+
+import label_files as files
+import numpy as np
+import pytest
+
+from podium.io import MAX_VOXELS, read_label_map
+from podium.model import InputError
+
+LABELS = files.labels((30, 20, 10))
+NIFTI = files.nifti(LABELS)
+GZIPPED = gzip.compress(NIFTI)
+VOXELS = LABELS.tobytes(order="F")
+
+
+def zeros_gzipped(count):
+    """Return the gzip of many zeros without ever holding them."""
+    deflate = zlib.compressobj(9, zlib.DEFLATED, 31)
+    return b"".join(deflate.compress(bytes(1 << 20)) for _ in range(count >> 20)) + deflate.flush()
+
+
+def huge(shape, dtype="u1"):
+    """Return a header that promises a shape."""
+    return files.nifti(
+        np.zeros((1, 1, 1), dtype), at_40=struct.pack("<8h", len(shape), *shape, *[1] * (7 - len(shape)))
+    )[:352]
+
+
+def meta(lines="", *, data=VOXELS, size="30 20 10", kind="MET_UCHAR", file="LOCAL", dimensions=3):
+    header = f"ObjectType = Image\nNDims = {dimensions}\nDimSize = {size}\nElementType = {kind}\n{lines}ElementDataFile = {file}\n"
+    return header.encode() + data
+
+
+def nrrd(lines="", *, data=VOXELS, size="30 20 10", kind="uint8", encoding="raw"):
+    header = f"NRRD0004\ntype: {kind}\ndimension: 3\nsizes: {size}\nencoding: {encoding}\nendian: little\n{lines}\n"
+    return header.encode() + data
+
+
+def with_value(value, dtype):
+    array = LABELS.astype(dtype)
+    array[5, 5, 5] = value
+    return array
+
+
+# name of the kind: (file name, content, what the line says)
+HOSTILE = {
+    "empty file": ("a.nii.gz", b"", "not a NIfTI file"),
+    "text": ("a.nii", b"This is a segmentation, honestly.\n" * 40, "not a NIfTI file"),
+    "wrong magic": ("a.nii.gz", gzip.compress(files.nifti(LABELS, at_344=b"nope")), "not a NIfTI file"),
+    "header and image apart": ("a.nii", files.nifti(LABELS, at_344=b"ni1\0"), "save it as one .nii.gz"),
+    "gzip cut short": ("a.nii.gz", GZIPPED[: len(GZIPPED) // 2], "the gzip data ends too early"),
+    "gzip cut in its trailer": ("a.nii.gz", GZIPPED[:-6], "the gzip data ends too early"),
+    "gzip with flipped bits": ("a.nii.gz", GZIPPED[:200] + bytes(b ^ 255 for b in GZIPPED[200:260]) + GZIPPED[260:], "gzip data"),
+    "gzip with a wrong checksum": ("a.nii.gz", GZIPPED[:-8] + b"\0\0\0\0" + GZIPPED[-4:], "the gzip data is damaged"),
+    "fewer voxels than promised": ("a.nii", NIFTI[:-100], "the header promises 6,352 bytes, the file holds 6,252"),
+    "fewer voxels than promised, gzipped": ("a.nii.gz", gzip.compress(NIFTI[:-100]), "the header promises 6,352 bytes, the file holds 6,252"),
+    "header only": ("a.nii", NIFTI[:348], "the header promises"),
+    "a promise no gzip can keep": ("a.nii.gz", gzip.compress(huge((800, 800, 800))), "the header promises 512,000,352 bytes, the file holds"),
+    "more voxels than the limit": ("a.nii.gz", gzip.compress(huge((32767, 32767, 32767))), f"more than the limit of {MAX_VOXELS:,}"),
+    "a bomb within its promise": ("a.nii.gz", gzip.compress(huge((2000, 2000, 1000), "u1")) + zeros_gzipped(1 << 30), "more than the limit"),
+    "a bomb behind the voxels": ("a.nii.gz", gzip.compress(with_nan := files.nifti(with_value(np.nan, "f4"))) + zeros_gzipped(1 << 30), "NaN"),
+    "four dimensions": ("a.nii.gz", gzip.compress(files.nifti(np.zeros((4, 4, 4, 3), "u1"))), "this is 4-D (4 × 4 × 4 × 3)"),
+    "nine dimensions": ("a.nii", files.nifti(LABELS, at_40=struct.pack("<h", 9)), "9 dimensions"),
+    "an axis without voxels": ("a.nii", files.nifti(LABELS, at_42=struct.pack("<h", 0)), "the size 0 × 20 × 10"),
+    "a negative axis": ("a.nii", files.nifti(LABELS, at_42=struct.pack("<h", -30)), "the size -30 × 20 × 10"),
+    "zero spacing": ("a.nii.gz", gzip.compress(files.nifti(LABELS, spacing=(1, 0, 1))), "spacing is 1 × 0 × 1 mm"),
+    "negative spacing": ("a.nii.gz", gzip.compress(files.nifti(LABELS, spacing=(1, 1, -2))), "spacing is 1 × 1 × -2 mm"),
+    "NaN spacing": ("a.nii.gz", gzip.compress(files.nifti(LABELS, spacing=(1, 1, np.nan))), "spacing is 1 × 1 × nan mm"),
+    "two spacings": ("a.nii", files.nifti(LABELS, at_254=struct.pack("<h", 1), at_280=struct.pack("<12f", 5, 0, 0, 0, 0, 5, 0, 0, 0, 0, 5, 0)), "contradicts itself"),
+    "NaN orientation": ("a.nii", files.nifti(LABELS, at_254=struct.pack("<h", 1), at_280=struct.pack("<12f", *[np.nan] * 12)), "contradicts itself"),
+    "a quaternion longer than one": ("a.nii", files.nifti(LABELS, at_252=struct.pack("<h", 1), at_256=struct.pack("<3f", 9, 9, 9)), "orientation"),
+    "voxels that start in the header": ("a.nii", files.nifti(LABELS, at_108=struct.pack("<f", 4)), "voxels start at byte"),
+    "voxels that start nowhere": ("a.nii", files.nifti(LABELS, at_108=struct.pack("<f", 1e30)), "voxels start at byte"),
+    "voxels that start at NaN": ("a.nii", files.nifti(LABELS, at_108=struct.pack("<f", np.nan)), "voxels start at byte"),
+    "infinite intercept": ("a.nii", files.nifti(LABELS, slope=1.0, intercept=np.inf), "scl_inter is inf"),
+    "colours": ("a.nii", files.nifti(LABELS, at_70=struct.pack("<hh", 128, 24)), "are not labels"),
+    "complex numbers": ("a.nii", files.nifti(LABELS, at_70=struct.pack("<hh", 32, 64)), "voxels of type complex64 are not labels"),
+    "long doubles": ("a.nii", files.nifti(LABELS, at_70=struct.pack("<hh", 1536, 128)), "are not labels"),
+    "an unknown type": ("a.nii", files.nifti(LABELS, at_70=struct.pack("<hh", 77, 8)), "voxels of type 77 are not labels"),
+    "fractions": ("a.nii.gz", gzip.compress(files.nifti(with_value(0.5, "f4"))), "voxel value 0.5 is not a whole number"),
+    "fractions by scaling": ("a.nii.gz", gzip.compress(files.nifti(LABELS, slope=0.3, intercept=0.0)), "is not a whole number"),
+    "NaN": ("a.nii.gz", gzip.compress(with_nan), "NaN"),
+    "infinity": ("a.nii.gz", gzip.compress(files.nifti(with_value(np.inf, "f8"))), "label inf is larger than"),
+    "negative labels": ("a.nii.gz", gzip.compress(files.nifti(with_value(-1, "i2"))), "label -1 is negative"),
+    "labels past 32 bits": ("a.nii.gz", gzip.compress(files.nifti(with_value(2**40, "i8"))), "label 1099511627776 is larger"),
+    "MetaImage without a header": ("a.mha", b"\0" * 4000, "not MetaImage: its header has no NDims"),
+    "MetaImage cut short": ("a.mha", meta(data=b"\1" * 100), "promises 6,000 bytes of voxels, the file holds 100"),
+    "MetaImage compressed and cut": ("a.mha", meta("CompressedData = True\n", data=zlib.compress(LABELS.tobytes())[:60]), "promises 6,000 bytes of voxels"),
+    "MetaImage compressed and damaged": ("a.mha", meta("CompressedData = True\n", data=b"\x78\x9c" + b"\xff" * 60), "compressed voxels are damaged"),
+    "MetaImage that reads another file": ("a.mhd", meta(file="/etc/passwd", data=b""), "ElementDataFile points to '/etc/passwd'"),
+    "MetaImage that climbs": ("a.mhd", meta(file="../secret.raw", data=b""), "ElementDataFile points to"),
+    "MetaImage as a list of files": ("a.mhd", meta(file="LIST\nx.raw", data=b""), "ElementDataFile points to 'LIST'"),
+    "MetaImage as a pattern of files": ("a.mhd", meta(file="slice%03d.raw 1 10 1", data=b""), "ElementDataFile points to"),
+    "MetaImage with its voxels gone": ("a.mhd", meta(file="gone.raw", data=b""), "'gone.raw', is not beside it"),
+    "MetaImage with a huge promise": ("a.mha", meta(size="60000 60000 60000"), "more than the limit"),
+    "MetaImage with zero spacing": ("a.mha", meta("ElementSpacing = 1 0 1\n"), "spacing is 1 × 0 × 1 mm"),
+    "MetaImage with words for numbers": ("a.mha", meta(size="many many more"), "'many many more' where numbers belong"),
+    "MetaImage with channels": ("a.mha", meta("ElementNumberOfChannels = 3\n", data=LABELS.tobytes() * 3), "several channels"),
+    "MetaImage of strings": ("a.mha", meta(kind="MET_STRING"), "ElementType MET_STRING"),
+    "NRRD without a header": ("a.nrrd", b"DICM" * 999, "this is not NRRD"),
+    "NRRD cut short": ("a.nrrd", nrrd(data=b"\1" * 100), "promises 6,000 bytes of voxels, the file holds 100"),
+    "NRRD that reads another file": ("a.nrrd", nrrd("data file: /etc/passwd\n", data=b""), "the voxels lie in another file"),
+    "NRRD with a huge promise": ("a.nrrd", nrrd(size="60000 60000 60000"), "more than the limit"),
+    "NRRD as text": ("a.nrrd", nrrd(encoding="ascii"), "encoding 'ascii' is not read"),
+    "NRRD of blocks": ("a.nrrd", nrrd(kind="block"), "voxels of type 'block' are not labels"),
+    "NRRD with negative spacing": ("a.nrrd", nrrd("spacings: 1 -1 1\n"), "spacing is 1 × -1 × 1 mm"),
+    "NRRD without sizes": ("a.nrrd", b"NRRD0004\ntype: uint8\nencoding: raw\n\n" + b"\1" * 100, "no field 'sizes'"),
+}  # fmt: skip
+
+
+@pytest.fixture(params=HOSTILE)
+def hostile(request, tmp_path):
+    name, content, message = HOSTILE[request.param]
+    path = tmp_path / name
+    path.write_bytes(content)
+    return path, message
+
+
+def test_one_clear_line(hostile):
+    path, message = hostile
+    with pytest.raises(InputError) as caught:
+        read_label_map(path)
+    line = str(caught.value)
+    assert message in line
+    assert line.startswith(f"{path}: ")
+    assert "\n" not in line
+    assert len(line) < 400
+
+
+@pytest.mark.slow
+def test_exit_code_and_memory(hostile):
+    """The same through the command line, in a process of its own, whose peak memory is measured."""
+    path, message = hostile
+    command = [sys.executable, "-m", "podium", "compare", str(path), str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        output, line = process.stdout.read(), process.stderr.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 1
+    assert output == ""
+    assert line.startswith("error: ")
+    assert message in line
+    assert line.count("\n") == 1
+    assert usage.ru_maxrss < 500 * 1024
+
+
+def test_what_follows_the_voxels_is_not_read(tmp_path):
+    """A valid file with a gigabyte of zeros behind it reads as if they were not there."""
+    path = tmp_path / "a.nii.gz"
+    path.write_bytes(GZIPPED + zeros_gzipped(1 << 30))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    np.testing.assert_array_equal(read_label_map(path).array, LABELS)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 * 1024
+
+
+def test_a_link_beside_a_header_is_not_followed(tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_bytes(LABELS.tobytes())
+    folder = tmp_path / "submission"
+    folder.mkdir()
+    (folder / "a.raw").symlink_to(secret)
+    (folder / "a.mhd").write_bytes(meta(file="a.raw", data=b""))
+    with pytest.raises(InputError, match=r"points to 'a\.raw'"):
+        read_label_map(folder / "a.mhd")
+
+
+def test_strange_names_stay_on_one_line(tmp_path):
+    path = tmp_path / "a\nerror: all is well\x1b[2J.nii.gz"
+    path.write_bytes(b"")
+    with pytest.raises(InputError) as caught:
+        read_label_map(path)
+    assert "\n" not in str(caught.value)
+    assert "\x1b" not in str(caught.value)
