@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from types import MappingProxyType
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium._jit import kernel
+from podium.io._buffers import Buffers
 from podium.model import Box, InputError, LabelMap
 
 __all__ = ["Narrower"]
@@ -17,6 +19,7 @@ _FINE, _WIDER, _NEGATIVE, _NOT_A_NUMBER, _FRACTION = range(5)
 _LABEL_TYPES = (np.uint8, np.uint16, np.uint32)
 _LARGEST = {1: 2**8 - 1, 2: 2**16 - 1, 4: 2**32 - 1}
 _BLOCK_BYTES = 256
+_buffers = Buffers()
 
 
 @kernel
@@ -89,7 +92,7 @@ class Narrower:
     def __init__(self, shape: tuple[int, ...], *, path: object) -> None:
         self._shape = shape
         self._path = str(path)
-        self._out: npt.NDArray[Any] = np.zeros(int(np.prod(shape)), np.uint8)
+        self._out: npt.NDArray[Any] = _buffers.zeros(prod(shape))
         self._counts = np.zeros(256, np.int64)
         huge = np.iinfo(np.int64).max
         self._box = np.array([huge, huge, huge, 0, 0, 0], np.int64)
@@ -158,11 +161,15 @@ class Narrower:
             background = self._out.size - sum(counts.values())
             counts = ({0: background} if background else {}) | counts
         box = Box(tuple(self._box[:dimensions].tolist()), tuple(self._box[3 : 3 + dimensions].tolist()))
+        found = box if max(counts) else None
+        _buffers.wrote(self._out, self._shape, found)
+        array = self._out.reshape(self._shape, order="F")
+        array.flags.writeable = False
         return LabelMap(
-            array=self._out.reshape(self._shape, order="F"),
+            array=array,
             spacing=spacing,
             origin=origin,
             direction=direction,
-            box=box if max(counts) else None,
+            box=found,
             labels=MappingProxyType(counts),
         )

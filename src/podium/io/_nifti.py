@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from gzip import BadGzipFile
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from isal import igzip_lib
+from isal import isal_zlib
+from isal.isal_zlib import _GzipReader  # igzip's own core, without its extra copy
 
 from podium.io._geometry import checked_geometry, checked_shape
 from podium.io._narrow import Narrower
 from podium.model import InputError, LabelMap
 
-_PIECE = 256 * 1024  # stays in the second-level cache between decompression and narrowing
+_PIECE = 512 * 1024  # stays in the second-level cache between decompression and narrowing
 _FEED = 64 * 1024
 _LONGEST_HEADER = 1 << 20  # vox_offset past this would be a header extension nobody writes
 _MOST_DEFLATE_EXPANDS = 1032  # the format's own limit: no honest file expands further
@@ -26,8 +27,7 @@ def read_nifti(path: Path, *, dimensions: int | None, max_voxels: int) -> LabelM
     with path.open("rb") as file:
         gzipped = file.read(2) == b"\x1f\x8b"
         file.seek(0)
-        pieces = _inflated(file, path) if gzipped else iter(lambda: file.read(_PIECE), b"")
-        stream = _Pieces(pieces)
+        stream = _Stream(_GzipReader(file, _FEED) if gzipped else file, path)
         header = _header(stream, path)
         shape = checked_shape(_shape(header, path), path=path, dimensions=dimensions, max_voxels=max_voxels)
         dtype = _dtype(header, path)
@@ -35,21 +35,27 @@ def read_nifti(path: Path, *, dimensions: int | None, max_voxels: int) -> LabelM
         start = float(header["vox_offset"])
         if not stream.position <= start <= _LONGEST_HEADER:
             raise InputError(f"the header says that voxels start at byte {start:g}", path=path, advice=_SAVE_AGAIN)
-        offset = int(start)
-        promised = offset + math.prod(shape) * dtype.itemsize
+        promised = int(start) + math.prod(shape) * dtype.itemsize
         size = path.stat().st_size
         if promised > size * (_MOST_DEFLATE_EXPANDS if gzipped else 1):
             raise _too_short(path, promised, size, gzipped=gzipped)
-        affine = _affine(header, path, len(shape))
+        geometry = _geometry(header, path, len(shape))
 
-        stream.skip_to(offset)
+        stream.read(int(start) - stream.position)
         narrower = Narrower(shape, path=path)
-        for values in stream.arrays(dtype, narrower.missing):
+        piece = np.empty(_PIECE, np.uint8)
+        while narrower.missing:
+            wanted = min(_PIECE, narrower.missing * dtype.itemsize)
+            if stream.readinto(piece[:wanted]) < wanted:
+                raise _too_short(path, promised, stream.position, gzipped=False)
+            values = piece[:wanted].view(dtype)
+            if not dtype.isnative:
+                values = values.astype(dtype.newbyteorder("="))
             narrower.add(values if slope == 1 and intercept == 0 else values * slope + intercept)
-        if narrower.missing:
-            raise _too_short(path, promised, stream.position, gzipped=False)
-        stream.exhaust_if_complete()
-    return narrower.finish(**affine)
+        # Reading on verifies the checksum behind the last voxel. The format allows other bytes to follow the voxels;
+        # no more than one of them is read, so that they cannot be a bomb.
+        stream.read(1)
+    return narrower.finish(**geometry)
 
 
 _SAVE_AGAIN = "The file is damaged or not NIfTI: save it again with a NIfTI library"
@@ -64,81 +70,36 @@ def _too_short(path: Path, promised: int, held: int, *, gzipped: bool) -> InputE
     )
 
 
-def _inflated(file: BinaryIO, path: Path) -> Iterator[bytes]:
-    """Yield the decompressed pieces of a gzip file, one or several members long; checksums are verified.
+class _Stream:
+    """The bytes of a file, decompressed where they have to be; what is wrong with them is said."""
 
-    A piece is short where the compressed bytes at hand ran out; the next one makes up for it, so that pieces keep
-    ending on multiples of `_PIECE` and voxels are not split.
-    """
-    rest = b""
-    wanted = _PIECE
-    while True:
-        inflater = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
-        while not inflater.eof:
-            feed = b""
-            if inflater.needs_input:
-                feed = rest or file.read(_FEED)
-                rest = b""
-                if not feed:
-                    raise InputError("the gzip data ends too early", path=path, advice="Copy or save the file again")
-            try:
-                piece = inflater.decompress(feed, wanted)
-            except igzip_lib.IsalError as error:  # type: ignore[misc]  # the stub hides that it is an exception
-                raise InputError(f"the gzip data is damaged ({error})", path=path, advice="Save it again") from None
-            if piece:
-                wanted = wanted - len(piece) or _PIECE
-                yield piece
-        rest = inflater.unused_data or file.read(_FEED)
-        if not rest.strip(b"\0"):  # nothing, or the padding that some archivers add
-            return
-
-
-class _Pieces:
-    """Bytes that arrive in pieces, handed on as a header first and then as whole voxels."""
-
-    def __init__(self, pieces: Iterator[bytes]) -> None:
-        self._pieces = pieces
-        self._kept = b""
+    def __init__(self, source: Any, path: Path) -> None:
+        self._source = source
+        self._path = path
         self.position = 0
 
+    def readinto(self, buffer: npt.NDArray[np.uint8]) -> int:
+        """Fill a buffer; return how many bytes there were, fewer than asked for only at the end."""
+        filled = 0
+        try:
+            while filled < buffer.size and (count := self._source.readinto(buffer[filled:])):
+                filled += count
+        except EOFError:
+            raise InputError("the gzip data ends too early", path=self._path, advice="Copy or save it again") from None
+        except (isal_zlib.error, BadGzipFile) as error:  # type: ignore[misc]  # the stub hides that one is an exception
+            raise InputError(
+                f"the gzip data is damaged ({error})", path=self._path, advice="Copy or save it again"
+            ) from None
+        self.position += filled
+        return filled
+
     def read(self, count: int) -> bytes:
-        """Return the next `count` bytes, fewer at the end."""
-        while len(self._kept) < count and (piece := next(self._pieces, b"")):
-            self._kept += piece
-        taken, self._kept = self._kept[:count], self._kept[count:]
-        self.position += len(taken)
-        return taken
-
-    def skip_to(self, position: int) -> None:
-        self.read(position - self.position)
-
-    def arrays(self, dtype: np.dtype[Any], count: int) -> Iterator[npt.NDArray[Any]]:
-        """Yield the next `count` values as arrays in native byte order, fewer if the bytes end before."""
-        wanted = count * dtype.itemsize
-        while wanted and (piece := self._kept or next(self._pieces, b"")):
-            self._kept = b""
-            while len(piece) < dtype.itemsize and (more := next(self._pieces, b"")):
-                piece += more
-            whole = min(len(piece) // dtype.itemsize * dtype.itemsize, wanted)
-            if not whole:
-                self.position += len(piece)
-                return
-            self._kept = piece[whole:]
-            self.position += whole
-            wanted -= whole
-            values = np.frombuffer(piece, dtype, whole // dtype.itemsize)
-            yield values if dtype.isnative else values.astype(dtype.newbyteorder("="))
-
-    def exhaust_if_complete(self) -> None:
-        """Read on to the end of the file, if it is there, so that the checksum behind the last voxel is verified.
-
-        Bytes that follow the voxels are allowed by the format; they are not read, so that they cannot be a bomb.
-        """
-        if not self._kept:
-            next(self._pieces, b"")
+        """Return the next bytes, fewer at the end."""
+        buffer = np.empty(count, np.uint8)
+        return buffer[: self.readinto(buffer)].tobytes()
 
 
-def _header(stream: _Pieces, path: Path) -> Any:
+def _header(stream: _Stream, path: Path) -> Any:
     from nibabel.nifti1 import Nifti1Header
     from nibabel.nifti2 import Nifti2Header
 
@@ -181,7 +142,7 @@ def _scaling(header: Any, path: Path) -> tuple[float, float]:
     return slope, intercept
 
 
-def _affine(header: Any, path: Path, dimensions: int) -> dict[str, Any]:
+def _geometry(header: Any, path: Path, dimensions: int) -> dict[str, Any]:
     """Return spacing, origin and direction; nibabel's right–anterior–superior becomes left–posterior–superior."""
     spacing = tuple(float(s) for s in header["pixdim"][1 : 1 + dimensions])
     checked_geometry(spacing, path=path)

@@ -198,7 +198,6 @@ def _measure(pair: Pair, table: npt.NDArray[np.uint8], regions: int, boundary: B
     depth, height, width = (lattice + 2 * pad).tolist()
     shape = (depth, height, -(-width // 8) * 8)  # rows of whole 64-bit words
     steps = near.offsets @ np.array([shape[1] * shape[2], shape[2], 1])
-    members = np.flatnonzero(table).astype(pair.reference.dtype)
 
     surfaces = []
     for side, labels in (("reference", pair.reference), ("prediction", pair.prediction)):
@@ -206,9 +205,7 @@ def _measure(pair: Pair, table: npt.NDArray[np.uint8], regions: int, boundary: B
         places, corners = (
             _scratch.array(f"{side} {name}", dtype) for name, dtype in (("places", np.int64), ("corners", np.uint64))
         )
-        places, corners, found = find(
-            labels, pair.lower, pair.upper, table, members, pair.flat, pad, marks, places, corners
-        )
+        places, corners, found = find(labels, pair.lower, pair.upper, table, pair.flat, pad, marks, places, corners)
         _scratch.keep(f"{side} places", places)
         _scratch.keep(f"{side} corners", corners)
         surfaces.append((places[:found], corners[:found], marks.reshape(-1)))

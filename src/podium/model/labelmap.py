@@ -49,7 +49,8 @@ class LabelMap:
     Attributes
     ----------
     array
-        Labels in the smallest of uint8, uint16 and uint32 that holds them; usually in Fortran order.
+        Labels in the smallest of uint8, uint16 and uint32 that holds them; usually in Fortran order, and not to be
+        written to: copy it to paint on it.
     spacing
         Millimetres between voxel centres, per axis; finite and positive.
     origin

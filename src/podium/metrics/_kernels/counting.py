@@ -6,33 +6,46 @@ import numpy as np
 
 from podium._jit import kernel
 
+_BLOCK_BYTES = 512
+
 
 @kernel
 def bounding_box(array):
-    """Return the bounds, lower and upper, of what is not zero in a C-contiguous 3-D array; upper is 0 if nothing is."""
+    """Return the bounds, lower and upper, of what is not zero in a C-contiguous 3-D array; upper is 0 if nothing is.
+
+    Blocks of zeros, most of a mask, are passed over as 64-bit words.
+    """
     depth, height, width = array.shape
     lower = np.array([depth, height, width])
     upper = np.zeros(3, np.int64)
-    for z in range(depth):
-        for y in range(height):
-            row = array[z, y]
-            any_bit = row[0] & 0
-            for x in range(width):
-                any_bit |= row[x]
+    values = array.reshape(-1)
+    block_values = _BLOCK_BYTES // values.itemsize
+    whole = values.size // block_values
+    blocks = values[: whole * block_values].view(np.uint64).reshape(whole, _BLOCK_BYTES // 8)
+    for block in range((values.size + block_values - 1) // block_values):
+        if block < whole:
+            any_bit = np.uint64(0)
+            for word in range(blocks.shape[1]):
+                any_bit |= blocks[block, word]
             if any_bit == 0:
                 continue
-            lower[0] = min(lower[0], z)
-            upper[0] = z + 1
-            lower[1] = min(lower[1], y)
-            upper[1] = max(upper[1], y + 1)
-            first = 0
-            while row[first] == 0:
+        at = block * block_values
+        end = min(at + block_values, values.size)
+        while at < end:
+            row = at // width
+            stop = min((row + 1) * width, end)
+            first = at
+            while first < stop and values[first] == 0:
                 first += 1
-            lower[2] = min(lower[2], first)
-            last = width
-            while row[last - 1] == 0:
-                last -= 1
-            upper[2] = max(upper[2], last)
+            if first < stop:
+                last = stop - 1
+                while values[last] == 0:
+                    last -= 1
+                z, y = row // height, row % height
+                lower[0], upper[0] = min(lower[0], z), max(upper[0], z + 1)
+                lower[1], upper[1] = min(lower[1], y), max(upper[1], y + 1)
+                lower[2], upper[2] = min(lower[2], first - row * width), max(upper[2], last + 1 - row * width)
+            at = stop
     return lower, upper
 
 

@@ -19,11 +19,10 @@ _GATHER = np.uint64(0x0102040810204080)
 
 
 @kernel
-def _look_up(labels, z, lower, upper, table, members, column, bits, dirty):
+def _look_up(labels, z, lower, upper, table, column, bits, dirty):
     """Write the region bits of one plane of voxels, voxel (y, x) to row y + 1 and column x + `column`.
 
-    `members` are the labels with any region; while they are few, comparing with each is faster than the table, as it
-    is done for many voxels at once. `dirty` remembers which rows hold anything. Returns the first and last + 1 of them.
+    `dirty` remembers which rows hold anything. Returns the first of them and the last + 1.
     """
     width = upper[2] - lower[2]
     top, bottom = upper[1] - lower[1], 0
@@ -39,15 +38,8 @@ def _look_up(labels, z, lower, upper, table, members, column, bits, dirty):
                 row[:] = 0
                 dirty[y] = False
             continue
-        if members.size > 6:
-            for x in range(width):
-                row[x] = table[line[x]]
-        else:
-            row[:] = 0
-            for k in range(members.size):
-                member, region_bits = members[k], table[members[k]]
-                for x in range(width):
-                    row[x] |= region_bits if line[x] == member else np.uint8(0)
+        for x in range(width):
+            row[x] = table[line[x]]
         dirty[y] = True
         top = min(top, y)
         bottom = y + 1
@@ -65,7 +57,7 @@ def _with_room(array, size):
 
 
 @kernel
-def surfels(labels, lower, upper, table, members, flat, pad, marks, places, corners):
+def surfels(labels, lower, upper, table, flat, pad, marks, places, corners):
     """Find the lattice points whose 2 × 2 × 2 voxels are not all inside or all outside a region.
 
     Writes the region bits to `marks`, which must be zero; collects the places in the flattened marks, and their
@@ -81,9 +73,7 @@ def surfels(labels, lower, upper, table, members, flat, pad, marks, places, corn
     found = 0
     for layer in range(1 if flat else depth + 1):
         back, front = (layer + 1) % 2, layer % 2
-        rows[front] = _look_up(
-            labels, lower[0] + layer, lower, upper, table, members, pad[2] + 1, bits[front], dirty[front]
-        )
+        rows[front] = _look_up(labels, lower[0] + layer, lower, upper, table, pad[2] + 1, bits[front], dirty[front])
         if flat:
             back = front
         top, bottom = min(rows[back, 0], rows[front, 0]), max(rows[back, 1], rows[front, 1])
@@ -102,11 +92,12 @@ def surfels(labels, lower, upper, table, members, flat, pad, marks, places, corn
             every = a[k] & a[k + 1] & b[k] & b[k + 1] & c[k] & c[k + 1] & d[k] & d[k + 1]
             edge[k] = some & ~every
         words = edge.view(np.uint64)
+        room = found + 8 * np.count_nonzero(words)
+        places = _with_room(places, room)
+        corners = _with_room(corners, room)
         for word in range(words.size):
             if words[word] == 0:
                 continue
-            places = _with_room(places, found + 8)
-            corners = _with_room(corners, found + 8)
             for k in range(word * 8, word * 8 + 8):
                 if edge[k] != 0:
                     places[found] = start + k
@@ -125,7 +116,7 @@ def surfels(labels, lower, upper, table, members, flat, pad, marks, places, corn
 
 
 @kernel
-def voxels(labels, lower, upper, table, members, flat, pad, marks, places, corners):
+def voxels(labels, lower, upper, table, flat, pad, marks, places, corners):
     """Find the voxels of each region that have a face-neighbour outside it; the image border counts as outside.
 
     Returns the same as `surfels`; the region bits stand in the first of the eight bytes.
@@ -136,12 +127,10 @@ def voxels(labels, lower, upper, table, members, flat, pad, marks, places, corne
     dirty = np.zeros((3, height), np.bool_)
     rows = np.zeros((3, 2), np.int64)
     found = 0
-    rows[0] = _look_up(labels, lower[0], lower, upper, table, members, pad[2], bits[0], dirty[0])
+    rows[0] = _look_up(labels, lower[0], lower, upper, table, pad[2], bits[0], dirty[0])
     for layer in range(depth):
         behind, here, ahead = (layer + 2) % 3, layer % 3, (layer + 1) % 3
-        rows[ahead] = _look_up(
-            labels, lower[0] + layer + 1, lower, upper, table, members, pad[2], bits[ahead], dirty[ahead]
-        )
+        rows[ahead] = _look_up(labels, lower[0] + layer + 1, lower, upper, table, pad[2], bits[ahead], dirty[ahead])
         if flat:
             behind = ahead = here
         top, bottom = rows[here]
@@ -157,11 +146,12 @@ def voxels(labels, lower, upper, table, members, flat, pad, marks, places, corne
             inner = line[k] & line[k + 2] & above[k] & below[k] & back[k] & front[k]
             edge[k] = line[k + 1] & ~inner
         words = edge.view(np.uint64)
+        room = found + 8 * np.count_nonzero(words)
+        places = _with_room(places, room)
+        corners = _with_room(corners, room)
         for word in range(words.size):
             if words[word] == 0:
                 continue
-            places = _with_room(places, found + 8)
-            corners = _with_room(corners, found + 8)
             for k in range(word * 8, word * 8 + 8):
                 if edge[k] != 0:
                     places[found] = start + k

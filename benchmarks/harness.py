@@ -1,0 +1,58 @@
+"""Measuring side by side: contenders take turns, and the best of several rounds counts for each."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass
+class Row:
+    """One line of the results: how long we take, how long others take, and what ratio was to be reached."""
+
+    what: str
+    ours: float
+    others: Mapping[str, float]
+    unit: str = "ms"
+    targets: Mapping[str, tuple[str, float]] = field(default_factory=dict)
+    """For each other: '≥' or '≤' and a number that other / ours, or ours / other, must keep."""
+
+    def ratio(self, other: str) -> float:
+        """Return how many times faster than another, or how many times the floor's time."""
+        sign = self.targets.get(other, ("≥", 0))[0]
+        return self.others[other] / self.ours if sign == "≥" else self.ours / self.others[other]
+
+    def reached(self, other: str) -> bool | None:
+        """Return whether the target is reached; None if there is none."""
+        if other not in self.targets:
+            return None
+        sign, number = self.targets[other]
+        return self.ratio(other) >= number if sign == "≥" else self.ratio(other) <= number
+
+    def as_json(self) -> dict[str, Any]:
+        """Return everything, with the ratios."""
+        ratios = {other: {"ratio": self.ratio(other), "reached": self.reached(other)} for other in self.others}
+        return asdict(self) | {"ratios": ratios}
+
+
+def best_of(contenders: Mapping[str, Callable[[], object]], *, rounds: int, seconds: float = 10.0) -> dict[str, float]:
+    """Return the shortest time of each contender in ms; all take their turn in every round.
+
+    A contender that has used up its seconds sits out the later rounds. One untimed round comes first.
+    """
+    for run in contenders.values():
+        run()
+    best = dict.fromkeys(contenders, float("inf"))
+    used = dict.fromkeys(contenders, 0.0)
+    for _ in range(rounds):
+        for name, run in contenders.items():
+            if used[name] > seconds:
+                continue
+            start = time.perf_counter()
+            run()
+            taken = time.perf_counter() - start
+            used[name] += taken
+            best[name] = min(best[name], 1e3 * taken)
+    return best
