@@ -1,7 +1,31 @@
 """Frozen types that every part of Podium shares. No input, no output."""
 
+from podium.model.challenge import Case, Challenge, Expected, Quantity, Role, Status, Value
+from podium.model.cube import Column, Cube, Floats, Scores
 from podium.model.errors import InputError
 from podium.model.labelmap import Box, LabelMap
+from podium.model.leaderboard import Entry, Heading, Leaderboard
 from podium.model.metric import UNDEFINED, Direction, Metric
 
-__all__ = ["UNDEFINED", "Box", "Direction", "InputError", "LabelMap", "Metric"]
+__all__ = [
+    "UNDEFINED",
+    "Box",
+    "Case",
+    "Challenge",
+    "Column",
+    "Cube",
+    "Direction",
+    "Entry",
+    "Expected",
+    "Floats",
+    "Heading",
+    "InputError",
+    "LabelMap",
+    "Leaderboard",
+    "Metric",
+    "Quantity",
+    "Role",
+    "Scores",
+    "Status",
+    "Value",
+]

@@ -1,0 +1,44 @@
+"""Finding challenges: every folder here with a challenge.py, and the entry points of other packages."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from podium.model import Challenge, InputError
+
+__all__ = ["challenges", "get_challenge"]
+
+_GROUP = "podium.challenges"
+
+
+def challenges() -> dict[str, type[Challenge]]:
+    """Return every challenge there is, by name."""
+    found: dict[str, type[Challenge]] = {}
+    here = Path(__file__).parent
+    classes = [
+        import_module(f"podium.challenges.{path.parent.name}.challenge").CHALLENGE
+        for path in sorted(here.glob("*/challenge.py"))
+    ]
+    classes += [entry_point.load() for entry_point in sorted(entry_points(group=_GROUP), key=lambda e: e.name)]
+    for each in classes:
+        if each.name in found:
+            raise ValueError(f"two challenges are called {each.name!r}: {found[each.name]} and {each}")
+        found[each.name] = each
+    return found
+
+
+def get_challenge(name: str, *, edition: str = "document", **options: Any) -> Challenge:
+    """Return a challenge ready to use, in an edition of its rules."""
+    known = challenges()
+    if name not in known:
+        near = get_close_matches(name.lower(), known, n=1)
+        advice = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(sorted(known))}"
+        raise InputError(f"there is no challenge called {name!r}", advice=advice)
+    try:
+        return known[name](edition=edition, **options)
+    except TypeError as error:
+        raise InputError(f"{known[name].title} does not take these options ({error})") from None

@@ -1,0 +1,1 @@
+"""KiTS21: segmentation of kidneys, tumours and cysts in CT."""

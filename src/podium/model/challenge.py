@@ -1,0 +1,204 @@
+"""What a challenge is: its quantities, its files, how one case is measured, and how the whole is scored."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, ClassVar
+
+from podium.model.cube import Cube, Floats, Scores
+from podium.model.errors import InputError
+from podium.model.metric import Direction
+
+__all__ = ["Case", "Challenge", "Expected", "Quantity", "Role", "Status", "Value"]
+
+
+class Status(StrEnum):
+    """What became of a value."""
+
+    OK = "ok"
+    MISSING = "missing"
+    INVALID = "invalid"
+    UNDEFINED = "undefined"
+
+
+class Role(StrEnum):
+    """Who a submission stands for; only competitors are ranked."""
+
+    COMPETITOR = "competitor"
+    BASELINE = "baseline"
+    REFERENCE = "reference"
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """Something that is measured of every case.
+
+    Attributes
+    ----------
+    metric
+        Its name in tables, unique together with a target.
+    title
+        Its name for people.
+    unit
+        "mm", "s", … or "" for a plain number.
+    direction
+        Which values are better.
+    targets
+        What it is measured of: regions, structures, indices; ("",) if there is only one thing.
+    price
+        What a failed case costs, in words that a participant understands.
+    """
+
+    metric: str
+    title: str
+    unit: str
+    direction: Direction
+    price: str
+    targets: tuple[str, ...] = ("",)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """The unit of work: read the truth once, measure every submission against it.
+
+    Attributes
+    ----------
+    name
+        Its name, which is also that of its row unless one file holds many rows.
+    files
+        The truth's files, which are hashed for the record.
+    """
+
+    name: str
+    files: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a challenge expects of one prediction: acceptable file names, the first of them the usual one."""
+
+    case: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One measured number, or the reason why there is none.
+
+    Attributes
+    ----------
+    case
+        The row: the smallest unit that a rule uses.
+    metric, target
+        Which quantity, of what.
+    value
+        The number; for a failed case its price; None where there is no number.
+    unit
+        A part of the row, such as a frame, where numbers below the level of the rules are reported; "" for the row.
+    status, reason
+        What happened, in words that a participant can act on; a reason beside a good status is a warning.
+    """
+
+    case: str
+    metric: str
+    value: float | None
+    target: str = ""
+    unit: str = ""
+    status: Status = Status.OK
+    reason: str = ""
+
+
+@dataclass
+class Challenge(ABC):
+    """A challenge in one edition of its rules, ready to measure and to score.
+
+    Subclasses are found in `podium.challenges` and by the entry-point group `podium.challenges`.
+    """
+
+    name: ClassVar[str]
+    """As on the command line."""
+    title: ClassVar[str]
+    """For people."""
+    page: ClassVar[str]
+    """Where the rules stand."""
+    summary: ClassVar[str]
+    """The rules in a paragraph."""
+    editions: ClassVar[tuple[str, ...]] = ("document", "code")
+    """`document`: what the page says. `code`: what the organisers' own code does."""
+    version: ClassVar[int] = 1
+    """Raised whenever the same input would give another number."""
+
+    edition: str = "document"
+
+    def __post_init__(self) -> None:
+        if self.edition not in self.editions:
+            raise InputError(
+                f"{self.title} has no rules called {self.edition!r}", advice=f"There are: {', '.join(self.editions)}"
+            )
+
+    @property
+    @abstractmethod
+    def quantities(self) -> tuple[Quantity, ...]:
+        """What is measured of every row."""
+
+    @abstractmethod
+    def cases(self, truth: Path) -> list[Case]:
+        """Find the cases of the truth, sorted by name; read what all of them need, such as a calibration."""
+
+    @abstractmethod
+    def expected(self, case: Case) -> Expected:
+        """Say how a prediction of a case is called."""
+
+    @abstractmethod
+    def load(self, case: Case) -> Any:
+        """Read the truth of a case."""
+
+    @abstractmethod
+    def measure(self, case: Case, truth: Any, prediction: Path) -> list[Value]:
+        """Measure one prediction; raise InputError where it cannot be used."""
+
+    @abstractmethod
+    def failed(self, case: Case, truth: Any, status: Status, reason: str) -> list[Value]:
+        """Return what a case costs that is missing or cannot be used."""
+
+    def baselines(self) -> tuple[str, ...]:
+        """Name the baselines that need no submission, since they follow from the truth."""
+        return ()
+
+    def measure_baseline(self, name: str, case: Case, truth: Any) -> list[Value]:
+        """Measure such a baseline."""
+        raise NotImplementedError(name)
+
+    def check(self, case: Case | None, prediction: Path) -> list[str]:
+        """Say everything that is wrong with a prediction and can be seen without the truth."""
+        raise NotImplementedError
+
+    def cluster(self, row: str) -> str:
+        """Name what a row is drawn with when cases are resampled: itself, or the subject it belongs to."""
+        return row
+
+    def notes(self, cube: Cube) -> tuple[str, ...]:  # noqa: ARG002
+        """Say what a reader of the leaderboard should know about it."""
+        return ()
+
+    def ineligible(self, cube: Cube) -> Mapping[str, str]:  # noqa: ARG002
+        """Name the submissions that do not qualify for a rank, and why; decided once, on the full data."""
+        return {}
+
+    @abstractmethod
+    def score(self, cube: Cube, weights: Floats, ranked: Sequence[bool]) -> Scores:
+        """Score every submission under each set of row weights.
+
+        Parameters
+        ----------
+        cube
+            Values of all submissions, rows and quantities.
+        weights
+            One non-negative weight per row, shape (sets, rows); all ones for the published ranking.
+        ranked
+            Which submissions compete; ranks and normalisations run over these only.
+        """

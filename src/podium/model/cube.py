@@ -1,0 +1,90 @@
+"""A leaderboard is a function of weighted cases: what goes in, and what comes out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.model.errors import InputError
+from podium.model.metric import Direction
+
+__all__ = ["Column", "Cube", "Floats", "Scores"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cube:
+    """All measurements at the level of the rules: submission × row × quantity.
+
+    Attributes
+    ----------
+    submissions, rows, clusters
+        Names; clusters has one entry per row.
+    quantities
+        Metric and target of each quantity.
+    values
+        Shape (submissions, rows, quantities); NaN where not defined.
+    failed
+        Which rows a submission failed, shape (submissions, rows).
+    """
+
+    submissions: tuple[str, ...]
+    rows: tuple[str, ...]
+    clusters: tuple[str, ...]
+    quantities: tuple[tuple[str, str], ...]
+    values: Floats
+    failed: npt.NDArray[np.bool_]
+
+    def of(self, metric: str, target: str = "") -> Floats:
+        """Return the values of one quantity, shape (submissions, rows); NaN where not defined."""
+        if (metric, target) not in self.quantities:
+            raise InputError(f"nothing was measured of {metric} {target}".rstrip())
+        return self.values[:, :, self.quantities.index((metric, target))]
+
+    def has(self, metric: str, target: str = "") -> bool:
+        """Return whether a quantity was measured at all."""
+        return (metric, target) in self.quantities
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """A column of a leaderboard.
+
+    Attributes
+    ----------
+    name
+        Its key in files.
+    title, unit, direction
+        For people; direction is NONE for ranks and counts.
+    values
+        Shape (sets of weights, submissions); NaN where there is none.
+    digits
+        How many decimals are shown.
+    """
+
+    name: str
+    title: str
+    values: Floats
+    unit: str = ""
+    direction: Direction = Direction.NONE
+    digits: int = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scores:
+    """What a challenge makes of a cube: the place of every submission, and the columns that led to it.
+
+    Attributes
+    ----------
+    places
+        1 is best, equals share the better place; NaN for what is not ranked. Shape (sets of weights, submissions).
+    columns
+        In the order of the challenge's own leaderboard.
+    """
+
+    places: Floats
+    columns: tuple[Column, ...]

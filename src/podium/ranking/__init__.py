@@ -1,0 +1,27 @@
+"""From measurements to places: a cube and weights in, positions out."""
+
+from podium.ranking.leaderboards import cube_of, leaderboard_of, ranked_submissions
+from podium.ranking.parts import (
+    competition_ranks,
+    loading_line,
+    min_max_score,
+    reported_seconds,
+    rounded,
+    tie_broken_ranks,
+    weighted_mean,
+    weighted_sum,
+)
+
+__all__ = [
+    "competition_ranks",
+    "cube_of",
+    "leaderboard_of",
+    "loading_line",
+    "min_max_score",
+    "ranked_submissions",
+    "reported_seconds",
+    "rounded",
+    "tie_broken_ranks",
+    "weighted_mean",
+    "weighted_sum",
+]

@@ -1,0 +1,178 @@
+"""The parts that rankings are built from. All take a leading axis of weight sets, shape (sets, rows).
+
+The published ranking is the case of all weights one; a bootstrap is the same call with other weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.model import Cube, Direction, Floats
+
+__all__ = [
+    "competition_ranks",
+    "loading_line",
+    "min_max_score",
+    "reported_seconds",
+    "rounded",
+    "tie_broken_ranks",
+    "weighted_mean",
+    "weighted_sum",
+]
+
+_DIGITS = 12
+
+
+def weighted_sum(values: Floats, weights: Floats) -> Floats:
+    """Return Σ w·x over rows, what is not defined counting nothing: (submissions, rows) → (sets, submissions)."""
+    return weights @ np.nan_to_num(values, nan=0.0).T
+
+
+def weighted_mean(values: Floats, weights: Floats) -> Floats:
+    """Return the weighted mean over the rows where a value is defined; NaN where none is.
+
+    Parameters
+    ----------
+    values
+        Shape (submissions, rows); NaN where not defined.
+    weights
+        Shape (sets, rows).
+
+    Returns
+    -------
+    ndarray
+        Shape (sets, submissions).
+    """
+    total = weights @ (~np.isnan(values)).astype(np.float64).T
+    sums = weighted_sum(values, weights)
+    return np.asarray(np.divide(sums, total, out=np.full(sums.shape, np.nan), where=total > 0))
+
+
+def rounded(values: Floats) -> Floats:
+    """Round each list (last axis) to 12 significant digits of its largest magnitude, so that equals compare equal."""
+    finite = np.where(np.isfinite(values), np.abs(values), 0.0)
+    largest = finite.max(axis=-1, keepdims=True, initial=0.0)
+    exponent = np.floor(np.log10(np.where(largest > 0, largest, 1.0)))
+    scale = 10.0 ** (_DIGITS - 1 - exponent)
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isfinite(values), np.rint(values * scale) / scale, values)
+
+
+def competition_ranks(values: Floats, *, direction: Direction, among: Sequence[bool] | None = None) -> Floats:
+    """Return competition ranks along the last axis: 1 is best, equals share the better rank (1, 2, 2, 4).
+
+    Parameters
+    ----------
+    values
+        Shape (…, submissions). NaN, no value, comes after every value.
+    direction
+        HIGHER or LOWER is better.
+    among
+        Which submissions are ranked; the others get NaN and shift nobody.
+
+    Examples
+    --------
+    >>> competition_ranks(np.array([0.9, 0.7, 0.9, 0.8]), direction=Direction.HIGHER)
+    array([1., 4., 1., 3.])
+    """
+    chosen = np.ones(values.shape[-1], bool) if among is None else np.asarray(among, bool)
+    keys = rounded(np.where(chosen, values, np.nan))
+    keys = np.where(np.isnan(keys), np.inf, -keys if direction is Direction.HIGHER else keys)
+    ranked = keys[..., chosen]
+    result = np.full(values.shape, np.nan)
+    ordered = np.sort(ranked, axis=-1)
+    if ranked.ndim == 1:
+        result[chosen] = 1.0 + np.searchsorted(ordered, ranked)
+        return result
+    flat, ordered = ranked.reshape(-1, ranked.shape[-1]), ordered.reshape(-1, ranked.shape[-1])
+    ranks = np.empty(flat.shape)
+    for row, (own, order) in enumerate(zip(flat, ordered, strict=True)):
+        ranks[row] = 1.0 + np.searchsorted(order, own)
+    result[..., chosen] = ranks.reshape(ranked.shape)
+    return result
+
+
+def tie_broken_ranks(
+    values: Floats, breaker: Floats, *, direction: Direction, among: Sequence[bool] | None = None
+) -> Floats:
+    """Return competition ranks of values; among equals, a smaller breaker comes first, and none at all comes last."""
+    first = competition_ranks(values, direction=direction, among=among)
+    second = competition_ranks(breaker, direction=Direction.LOWER, among=among)
+    return competition_ranks(first + second / (1.0 + values.shape[-1]), direction=Direction.LOWER, among=among)
+
+
+def min_max_score(values: Floats, *, lowest: float, highest: float, among: Sequence[bool]) -> Floats:
+    """Return 100 for the smallest and 0 for the largest of the values, clipped to a range before.
+
+    Shape (…, submissions). The extremes run over `among`. If all of them are equal: 100 below the upper end of the
+    range, else 0. NaN, no value, scores 0.
+    """
+    clipped = np.clip(values, lowest, highest)
+    compared = np.where(np.asarray(among, bool) & ~np.isnan(clipped), clipped, np.nan)
+    least = np.min(np.where(np.isnan(compared), np.inf, compared), axis=-1, keepdims=True)
+    most = np.max(np.where(np.isnan(compared), -np.inf, compared), axis=-1, keepdims=True)
+    spread = most > least
+    with np.errstate(invalid="ignore", divide="ignore"):
+        score = np.where(spread, (most - clipped) / (most - least) * 100, np.where(clipped < highest, 100.0, 0.0))
+    return np.where(np.isnan(clipped), 0.0, np.clip(score, 0.0, 100.0))
+
+
+def loading_line(seconds: Floats, frames: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Fit seconds = loading + rate · frames by weighted least squares, for every submission.
+
+    Parameters
+    ----------
+    seconds
+        Shape (submissions, rows); NaN for rows that do not count. From `reported_seconds`.
+    frames
+        Frames of each row, shape (rows,).
+    weights
+        Shape (sets, rows).
+
+    Returns
+    -------
+    loading, rate
+        Shape (sets, submissions); NaN where no row counts. With fewer than two distinct frame counts, loading is 0
+        and the rate the ratio of the sums.
+    """
+    defined = (~np.isnan(seconds)).astype(np.float64)
+    known = np.nan_to_num(seconds, nan=0.0)
+    centre = frames.mean()
+    offset = frames - centre  # keeps the sums small, and so exact
+    count = weights @ defined.T
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean_offset = weights @ (defined * offset).T / count
+        mean_seconds = weights @ known.T / count
+        spread = weights @ (defined * np.square(offset)).T / count - np.square(mean_offset)
+        joint = weights @ (known * offset).T / count - mean_offset * mean_seconds
+        distinct = _distinct(frames, defined, weights)
+        rate = np.where(distinct, joint / spread, mean_seconds / (mean_offset + centre))
+        loading = np.where(distinct, mean_seconds - rate * (mean_offset + centre), 0.0)
+    return np.where(count > 0, loading, np.nan), np.where(count > 0, rate, np.nan)
+
+
+def _distinct(frames: Floats, defined: Floats, weights: Floats) -> npt.NDArray[np.bool_]:
+    """Return whether the rows that count have at least two frame counts, shape (sets, submissions)."""
+    kinds = np.stack([(frames == kind).astype(np.float64) for kind in np.unique(frames)])
+    present = [(weights @ (defined * kind).T) > 0 for kind in kinds]
+    return np.sum(present, axis=0) > 1
+
+
+def reported_seconds(cube: Cube) -> Floats:
+    """Return the seconds of every row that a submission did not fail, NaN for those that it did.
+
+    Timing missing for any row that counts is no timing at all: NaN everywhere.
+    """
+    if not cube.has("seconds"):
+        return np.full(cube.failed.shape, np.nan)
+    seconds = np.where(cube.failed, np.nan, cube.of("seconds"))
+    incomplete = (np.isnan(seconds) & ~cube.failed).any(axis=1)
+    return np.where(incomplete[:, None], np.nan, seconds)
+
+
+def as_ones(rows: int) -> npt.NDArray[np.float64]:
+    """Return the weights of the published ranking."""
+    return np.ones((1, rows))
