@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -62,20 +65,28 @@ def read_npy(path: Path) -> npt.NDArray[Any]:
 
 def read_npz(path: Path, name: str) -> npt.NDArray[Any] | None:
     """Read one array of numbers from a .npz file; None if it has no such array."""
-    import zipfile
-
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            if name not in archive:
+        with zipfile.ZipFile(path) as archive:
+            if f"{name}.npy" not in archive.namelist():
                 return None
-            with archive.zip.open(f"{name}.npy") as member:
-                version = np.lib.format.read_magic(member)
-                shape, _, dtype = np.lib.format._read_array_header(member, version)  # noqa: SLF001
-            if dtype.hasobject or int(np.prod(shape, dtype=object)) > MAX_ELEMENTS:
-                raise InputError(f"'{name}' promises {shape} of {dtype}, which is not accepted", path=path)
-            return _numbers(archive[name], name, path)
-    except (ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
+            with archive.open(f"{name}.npy") as member:
+                shape, dtype = _promise(member)
+            if not dtype.hasobject and math.prod(shape) <= MAX_ELEMENTS:
+                with archive.open(f"{name}.npy") as member:
+                    return _numbers(np.lib.format.read_array(member, allow_pickle=False), name, path)
+    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        if isinstance(error, InputError):
+            raise
         raise InputError(f"this is not a readable .npz file ({error})", path=path) from None
+    raise InputError(f"'{name}' promises {shape} of {dtype}, which is not accepted", path=path)
+
+
+def _promise(member: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Return shape and type from the header of a .npy file."""
+    version = np.lib.format.read_magic(member)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = read(member)
+    return shape, dtype
 
 
 def _numbers(array: Any, name: str, path: Path) -> npt.NDArray[Any]:

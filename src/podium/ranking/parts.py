@@ -114,7 +114,7 @@ def min_max_score(values: Floats, *, lowest: float, highest: float, among: Seque
     compared = np.where(np.asarray(among, bool) & ~np.isnan(clipped), clipped, np.nan)
     least = np.min(np.where(np.isnan(compared), np.inf, compared), axis=-1, keepdims=True)
     most = np.max(np.where(np.isnan(compared), -np.inf, compared), axis=-1, keepdims=True)
-    spread = most > least
+    spread = np.asarray(most > least)
     with np.errstate(invalid="ignore", divide="ignore"):
         score = np.where(spread, (most - clipped) / (most - least) * 100, np.where(clipped < highest, 100.0, 0.0))
     return np.where(np.isnan(clipped), 0.0, np.clip(score, 0.0, 100.0))
@@ -158,7 +158,7 @@ def _distinct(frames: Floats, defined: Floats, weights: Floats) -> npt.NDArray[n
     """Return whether the rows that count have at least two frame counts, shape (sets, submissions)."""
     kinds = np.stack([(frames == kind).astype(np.float64) for kind in np.unique(frames)])
     present = [(weights @ (defined * kind).T) > 0 for kind in kinds]
-    return np.sum(present, axis=0) > 1
+    return np.asarray(np.sum(present, axis=0) > 1)
 
 
 def reported_seconds(cube: Cube) -> Floats:
@@ -169,8 +169,8 @@ def reported_seconds(cube: Cube) -> Floats:
     if not cube.has("seconds"):
         return np.full(cube.failed.shape, np.nan)
     seconds = np.where(cube.failed, np.nan, cube.of("seconds"))
-    incomplete = (np.isnan(seconds) & ~cube.failed).any(axis=1)
-    return np.where(incomplete[:, None], np.nan, seconds)
+    incomplete = np.any(np.isnan(seconds) & ~cube.failed, axis=1, keepdims=True)
+    return np.where(incomplete, np.nan, seconds)
 
 
 def as_ones(rows: int) -> npt.NDArray[np.float64]:
