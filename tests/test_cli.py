@@ -157,16 +157,5 @@ def test_debug_shows_the_traceback(run, tmp_path):
     assert isinstance(result.exception, FileNotFoundError)
 
 
-def test_demo_makes_compares_and_draws(run, tmp_path):
-    result = run("demo", "--out", tmp_path / "demo")
-    assert result.exit_code == 0, result.output
-    assert "kidney_and_mass" in result.stdout
-    assert {path.name for path in (tmp_path / "demo").iterdir()} == {
-        "reference.nii.gz",
-        "prediction.nii.gz",
-        "comparison.png",
-    }
-
-
 def test_version(run):
     assert run("--version").stdout == f"podium {__version__}\n"

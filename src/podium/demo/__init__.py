@@ -1,5 +1,1 @@
-"""Synthetic data to try Podium on."""
-
-from podium.demo.masks import write_masks
-
-__all__ = ["write_masks"]
+"""Synthetic but plausible data for every built-in challenge, in its real on-disk layout: one module each."""

@@ -138,7 +138,7 @@ class KiTS21(Challenge):
         titles = {"dice": "Dice", "surface_dice": "Surface Dice"}
         columns = [Column("average_rank", "Average rank", average, direction=Direction.LOWER, digits=2)]
         for quantity, region in means:
-            name, title = f"{quantity}_{region}", f"{titles[quantity]} {region}"
+            name, title = f"{quantity}_{region}", f"{titles[quantity]} {region.replace('_', ' ')}"
             columns.append(Column(name, title, means[quantity, region], direction=Direction.HIGHER))
             columns.append(Column(f"{name}_rank", f"{title} rank", ranks[quantity, region], digits=0))
         places = competition_ranks(average, direction=Direction.LOWER, among=ranked)

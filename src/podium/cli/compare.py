@@ -1,10 +1,7 @@
-"""The command line: parses, calls, prints. Heavy imports happen inside the commands, so that help is instant."""
+"""`podium compare`: two label maps, every metric."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,18 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from podium import __version__
+from podium.cli._console import failing_clearly, say
 
 if TYPE_CHECKING:
     from podium.metrics import Comparison
     from podium.model import LabelMap
-
-app = typer.Typer(
-    name="podium",
-    help="Exact evaluation and honest ranking of biomedical imaging challenges.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=False,
-)
 
 
 class Boundary(StrEnum):
@@ -33,26 +23,6 @@ class Boundary(StrEnum):
     voxel = "voxel"
 
 
-def _version(*, wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"podium {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def podium(
-    context: typer.Context,
-    *,
-    debug: Annotated[bool, typer.Option("--debug", help="Show a traceback where something goes wrong.")] = False,
-    version: Annotated[  # noqa: ARG001
-        bool, typer.Option("--version", help="Show the version.", callback=lambda v: _version(wanted=v), is_eager=True)
-    ] = False,
-) -> None:
-    """Exact evaluation and honest ranking of biomedical imaging challenges."""
-    context.obj = {"debug": debug}
-
-
-@app.command()
 def compare(
     context: typer.Context,
     reference: Annotated[Path, typer.Argument(help="The truth: a label map (.nii, .nii.gz, .mha, .mhd, .nrrd).")],
@@ -76,7 +46,7 @@ def compare(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs to read.")] = False,
 ) -> None:
     """Compare two label maps: every metric for every label or region."""
-    with _failing_clearly(debug=context.obj["debug"]):
+    with failing_clearly(debug=context.obj["debug"]):
         _compare(
             reference,
             prediction,
@@ -87,51 +57,6 @@ def compare(
             max_voxels=max_voxels,
             as_json=as_json,
         )
-
-
-@app.command()
-def demo(
-    context: typer.Context,
-    *,
-    out: Annotated[Path, typer.Option(help="Where to put the data and the figure.")] = Path("demo-run"),
-) -> None:
-    """Make two synthetic segmentations, compare them, and draw the result."""
-    with _failing_clearly(debug=context.obj["debug"]):
-        from podium.demo import write_masks
-
-        reference, prediction = write_masks(out)
-        figure = out / "comparison.png"
-        _say(
-            "Made a kidney with a tumour and a cyst, and a prediction that is a little too large and misses the cyst.\n"
-            f"$ podium compare {reference} {prediction} --region kidney_and_mass=1,2,3 --region tumor=2 "
-            f"--region cyst=3 --figure {figure}\n"
-        )
-        _compare(reference, prediction, region=["kidney_and_mass=1,2,3", "tumor=2", "cyst=3"], figure=figure)
-        _say(f"\nThe figure is in {figure}.")
-
-
-@contextmanager
-def _failing_clearly(*, debug: bool) -> Iterator[None]:
-    """Turn bad input into one line and exit code 1; say so when kernels are being compiled."""
-    from podium._jit import announced_compilation
-    from podium.model import InputError
-
-    try:
-        with announced_compilation(lambda: _say("Compiling the numerical kernels for this machine (once) ...")):
-            yield
-    except (InputError, OSError) as error:
-        if debug:
-            raise
-        reason = str(error)
-        if isinstance(error, OSError):
-            reason = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        _say(f"error: {reason}")
-        raise typer.Exit(1) from None
-
-
-def _say(text: str) -> None:
-    """Print to standard error, which is for people; standard output may be read by programs."""
-    print(text, file=sys.stderr, flush=True)  # noqa: T201
 
 
 def _compare(
@@ -150,7 +75,7 @@ def _compare(
 
     truth, guess = (read_label_map(path, max_voxels=max_voxels or MAX_VOXELS) for path in (reference, prediction))
     for difference in truth.geometry_differences(guess):
-        _say(f"warning: {prediction}: {difference} differ; the reference's spacing is used")
+        say(f"warning: {prediction}: {difference} differ; the reference's spacing is used")
     regions = _regions(region, truth, guess)
     result = compare_label_maps(
         truth, guess, regions=regions, boundary=boundary.value, tolerances_mm=tuple(tolerance or (1.0,))
@@ -297,8 +222,3 @@ def _draw(
     curves = {name: [surface_dice(result[name].surface, tolerance_mm=t) for t in tolerances] for name in regions}
     figure = figures.comparison(truth, guess, regions=regions, tolerances_mm=tolerances, surface_dice=curves)
     figures.save(figure, path)
-
-
-def main() -> None:
-    """Run the command line."""
-    app()

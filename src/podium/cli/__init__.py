@@ -1,0 +1,48 @@
+"""The command line: parses, calls, prints. Heavy imports happen inside the commands, so that help is instant."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from podium import __version__
+from podium.cli.challenge import challenges, check, evaluate, rank
+from podium.cli.compare import compare
+from podium.cli.demo import demo
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="podium",
+    help="Exact evaluation and honest ranking of biomedical imaging challenges.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+for command in (demo, challenges, check, evaluate, rank, compare):
+    app.command()(command)
+
+
+def _version(*, wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"podium {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def podium(
+    context: typer.Context,
+    *,
+    debug: Annotated[bool, typer.Option("--debug", help="Show a traceback where something goes wrong.")] = False,
+    version: Annotated[  # noqa: ARG001
+        bool, typer.Option("--version", help="Show the version.", callback=lambda v: _version(wanted=v), is_eager=True)
+    ] = False,
+) -> None:
+    """Exact evaluation and honest ranking of biomedical imaging challenges."""
+    context.obj = {"debug": debug}
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

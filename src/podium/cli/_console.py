@@ -1,0 +1,33 @@
+"""How every command speaks and fails."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+
+
+def say(text: str) -> None:
+    """Print to standard error, which is for people; standard output may be read by programs."""
+    print(text, file=sys.stderr, flush=True)  # noqa: T201
+
+
+@contextmanager
+def failing_clearly(*, debug: bool) -> Iterator[None]:
+    """Turn bad input into one line and exit code 1; say so when kernels are being compiled."""
+    from podium._jit import announced_compilation
+    from podium.model import InputError
+
+    try:
+        with announced_compilation(lambda: say("Compiling the numerical kernels for this machine (once) ...")):
+            yield
+    except (InputError, OSError) as error:
+        if debug:
+            raise
+        reason = str(error)
+        if isinstance(error, OSError):
+            reason = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        say(f"error: {reason}")
+        raise typer.Exit(1) from None

@@ -1,0 +1,282 @@
+"""`podium challenges`, `check`, `evaluate` and `rank`: from files to a leaderboard."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from podium.cli._console import failing_clearly, say
+
+if TYPE_CHECKING:
+    from podium.evaluate import Measured
+    from podium.model import Challenge, Leaderboard
+
+Name = Annotated[str, typer.Argument(metavar="CHALLENGE", help="Which challenge; `podium challenges` lists them.")]
+Rules = Annotated[
+    str, typer.Option("--rules", help="document: what the challenge's page says. code: what its organisers' code does.")
+]
+Options = Annotated[
+    list[str] | None, typer.Option("--option", help="An option of the challenge; repeat for more.", metavar="KEY=VALUE")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs to read.")]
+
+
+def challenges(context: typer.Context, *, as_json: Json = False) -> None:
+    """List the challenges that are built in, and their rules in a paragraph."""
+    with failing_clearly(debug=context.obj["debug"]):
+        from podium.challenges import challenges as all_challenges
+
+        found = all_challenges()
+        if as_json:
+            import json
+
+            listed = {n: {"title": c.title, "page": c.page, "rules": c.summary} for n, c in found.items()}
+            typer.echo(json.dumps(listed, indent=2, ensure_ascii=False))
+            return
+        from rich.console import Console
+        from rich.padding import Padding
+        from rich.text import Text
+
+        console = Console()
+        for name, challenge in found.items():
+            console.print(Text.assemble((name, "bold"), f"  {challenge.title}  ", (challenge.page, "dim")))
+            console.print(Padding(Text(challenge.summary), (0, 0, 1, 4)))
+
+
+def check(
+    context: typer.Context,
+    name: Name,
+    predictions: Annotated[Path, typer.Argument(help="Your predictions: a folder, .zip or .tar.gz.")],
+    *,
+    truth: Annotated[
+        Path | None, typer.Option(help="The truth, if you have it: then what is missing is known.")
+    ] = None,
+    rules: Rules = "document",
+    option: Options = None,
+    as_json: Json = False,
+) -> None:
+    """Would this submission be accepted? Lists every problem at once; exit code 1 if there is any."""
+    with failing_clearly(debug=context.obj["debug"]):
+        from podium.evaluate import check_submission
+
+        problems = check_submission(_challenge(name, rules, option), predictions, truth=truth)
+    if as_json:
+        import json
+
+        typer.echo(json.dumps([{"file": p.file, "problem": p.what} for p in problems], indent=2, ensure_ascii=False))
+    elif problems:
+        from rich import box
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table("file", "problem", box=box.SIMPLE_HEAD, show_edge=False)
+        for problem in problems:
+            table.add_row(Text(problem.file), Text(problem.what))
+        Console().print(table)
+        say(f"{len(problems)} problem{'s' if len(problems) > 1 else ''}.")
+    else:
+        known = "" if truth else " (whether cases are missing cannot be known without the truth)"
+        say(f"Nothing is wrong with {predictions}{known}.")
+    if problems:
+        raise typer.Exit(1)
+
+
+def evaluate(
+    context: typer.Context,
+    name: Name,
+    *,
+    truth: Annotated[Path, typer.Option(help="The folder with the truth.")] = Path("/opt/ml/input/data/ground_truth"),
+    submissions: Annotated[Path | None, typer.Option(help="The folder with one entry per team.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The run folder to write.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Threads; by default all processors.", min=1)] = None,
+    rules: Rules = "document",
+    baseline: Annotated[
+        list[str] | None,
+        typer.Option(help="A submission that is shown but not ranked; repeat for more.", metavar="NAME"),
+    ] = None,
+    geometry: Annotated[str | None, typer.Option(help="full, or shape to accept another geometry.")] = None,
+    option: Options = None,
+    grand_challenge: Annotated[
+        bool, typer.Option("--grand-challenge", help="Evaluate one team inside a grand-challenge.org container.")
+    ] = False,
+    predictions: Annotated[Path, typer.Option(help="With --grand-challenge: the list of jobs.")] = Path(
+        "/input/predictions.json"
+    ),
+    metrics: Annotated[Path, typer.Option(help="With --grand-challenge: where the results go.")] = Path(
+        "/output/metrics.json"
+    ),
+) -> None:
+    """Measure every submission on every case, rank them, and write a run folder.
+
+    Exit code 0 if every prediction could be measured, 3 if some failed; failures.csv says which and why.
+    """
+    with failing_clearly(debug=context.obj["debug"]):
+        from podium.model import InputError
+
+        options = [*(option or []), *([f"geometry={geometry}"] if geometry else [])]
+        challenge = _challenge(name, rules, options)
+        if grand_challenge:
+            from podium.evaluate.grand_challenge import evaluate_on_grand_challenge
+
+            evaluate_on_grand_challenge(challenge, truth=truth, predictions=predictions, metrics=metrics)
+            say(f"Written to {metrics}.")
+            return
+        if submissions is None or out is None:
+            raise InputError("--truth, --submissions and --out are needed", advice="See podium evaluate --help")
+        board, measured = run(challenge, truth=truth, submissions=submissions, out=out, jobs=jobs, baselines=baseline)
+        show(board)
+        lost = [failure for failure in measured.failures if failure[2] != "warning"]
+        cases = len({failure[:2] for failure in lost})
+        if measured.failures:
+            warnings = len(measured.failures) - len(lost)
+            say(f"{cases} predictions failed, {warnings} warnings: see {out / 'failures.csv'}.")
+        say(f"The run is in {out}.")
+    if lost:
+        raise typer.Exit(3)
+
+
+def rank(
+    context: typer.Context,
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, from podium evaluate.")],
+    *,
+    as_json: Json = False,
+) -> None:
+    """Rank again from the measurements of a run, without touching an image."""
+    with failing_clearly(debug=context.obj["debug"]):
+        from podium.challenges import get_challenge
+        from podium.evaluate import load_run, write_leaderboard
+        from podium.ranking import leaderboard_of
+
+        loaded = load_run(run_folder)
+        challenge = get_challenge(loaded.info["challenge"], **loaded.info["options"])
+        board = leaderboard_of(challenge, loaded.table, roles=loaded.roles)
+        write_leaderboard(run_folder, board)
+        if as_json:
+            typer.echo((run_folder / "leaderboard.json").read_text())
+        else:
+            show(board)
+
+
+def run(
+    challenge: Challenge,
+    *,
+    truth: Path,
+    submissions: Path,
+    out: Path,
+    jobs: int | None = None,
+    baselines: list[str] | None = None,
+) -> tuple[Leaderboard, Measured]:
+    """Evaluate and rank, with a progress bar, and write the run folder."""
+    from datetime import UTC, datetime
+
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        ProgressColumn,
+        Task,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+    from rich.text import Text
+
+    from podium.evaluate import evaluate as evaluate_submissions
+    from podium.evaluate import find_submissions, write_leaderboard, write_run
+    from podium.ranking import leaderboard_of
+
+    class Rate(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(f"{task.speed:.1f} a second," if task.speed else "")
+
+    started = datetime.now(UTC)
+    found = find_submissions(submissions, baselines=tuple(baselines or ()))
+    with Progress(
+        TextColumn(f"{challenge.title}: {len(found)} submissions"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("cases"),
+        Rate(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bar:
+        task = bar.add_task("cases", total=None)
+        measured = evaluate_submissions(
+            challenge,
+            truth=truth,
+            submissions=found,
+            jobs=jobs,
+            progress=lambda done, total: bar.update(task, completed=done, total=total),
+        )
+    write_run(out, challenge, measured, started=started, ended=datetime.now(UTC), truth=truth)
+    board = leaderboard_of(challenge, measured.table, roles=measured.roles)
+    write_leaderboard(out, board)
+    return board, measured
+
+
+def show(board: Leaderboard) -> None:
+    """Print a leaderboard, the ranked first, no wider than the terminal."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from podium.evaluate.record import number, shown
+
+    console = Console()
+    headings = [h for h in board.headings if not h.name.endswith("_rank") or h.name == "average_rank"]
+    room, columns = console.width - 40, []
+    for heading in headings:
+        title = shown(heading.title, heading.unit, heading.direction.arrow)
+        room -= max(len(word) for word in [*title.split(), "0.0000"]) + 2
+        if room < 0:
+            break
+        columns.append((heading, title))
+    table = Table("#", "submission", box=box.SIMPLE_HEAD, show_edge=False)
+    for _, title in columns:
+        table.add_column(Text(title), justify="right")
+    table.add_column(Text("remark"))
+    for entry in board.entries:
+        cells = [Text(number(entry.values[heading.name], heading.digits)) for heading, _ in columns]
+        table.add_row(Text(str(entry.place or "–")), Text(entry.submission), *cells, Text(entry.remark))
+    console.print(table)
+    if len(columns) < len(headings):
+        console.print(Text(f"{len(headings) - len(columns)} more columns are in leaderboard.csv.", style="dim"))
+    for note in board.notes:
+        console.print(Text(note, style="dim"))
+
+
+def _challenge(name: str, rules: str, given: list[str] | None) -> Challenge:
+    """Return the challenge in an edition, with options of the types that it declares."""
+    from dataclasses import fields
+
+    from podium.challenges import challenges as all_challenges
+    from podium.challenges import get_challenge
+    from podium.model import InputError
+
+    options: dict[str, Any] = {}
+    declared = {f.name: f for f in fields(all_challenges()[name])} if name in all_challenges() else {}
+    for text in given or []:
+        key, equals, value = text.partition("=")
+        if not equals or (declared and key not in declared):
+            known = ", ".join(sorted(set(declared) - {"edition"})) or "none"
+            raise InputError(f"--option {text} is not understood", advice=f"Options of {name}: {known}")
+        options[key] = _typed(value, str(declared[key].type) if declared else "str", text)
+    return get_challenge(name, edition=rules, **options)
+
+
+def _typed(value: str, annotation: str, text: str) -> Any:
+    from podium.model import InputError
+
+    if annotation.startswith("bool"):
+        if value.lower() not in ("true", "false"):
+            raise InputError(f"--option {text}: write true or false")
+        return value.lower() == "true"
+    try:
+        return float(value) if "float" in annotation else int(value) if annotation.startswith("int") else value
+    except ValueError:
+        raise InputError(f"--option {text}: a number is expected") from None

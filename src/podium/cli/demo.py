@@ -1,0 +1,45 @@
+"""`podium demo`: synthetic data for every challenge, evaluated and ranked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from podium.cli._console import failing_clearly, say
+
+
+def demo(
+    context: typer.Context,
+    challenge: Annotated[str | None, typer.Argument(help="One challenge; by default all of them, one by one.")] = None,
+    *,
+    out: Annotated[Path, typer.Option(help="Where to put data and results.")] = Path("demo-run"),
+) -> None:
+    """Make synthetic data in each challenge's own layout, evaluate several submissions, rank them, print the result."""
+    with failing_clearly(debug=context.obj["debug"]):
+        from importlib import import_module
+
+        from podium.challenges import challenges, get_challenge
+        from podium.cli.challenge import run, show
+
+        names = [get_challenge(challenge).name] if challenge else list(challenges())
+        for name in names:
+            folder = out / name
+            import_module(f"podium.demo.{name}").write(folder)
+            rules = get_challenge(name)
+            say(
+                f"\n{rules.title}: {rules.summary}\n"
+                f"$ podium evaluate {name} --truth {folder / 'truth'} --submissions {folder / 'submissions'} "
+                f"--out {folder / 'run'}\n"
+            )
+            submissions = folder / "submissions"
+            baselines = ["baseline"] if (submissions / "baseline").exists() else []
+            board, measured = run(
+                rules, truth=folder / "truth", submissions=submissions, out=folder / "run", baselines=baselines
+            )
+            show(board)
+            if measured.failures:
+                say(f"\nWhat went wrong is told in {folder / 'run' / 'failures.csv'}, such as")
+                for submission, case, status, reason in measured.failures[:3]:
+                    say(f"  {submission}, {case or 'in general'}: {status}: {reason}")

@@ -1,0 +1,95 @@
+"""Kidneys with a tumour and sometimes a cyst, segmented by teams of different skill."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from scipy import ndimage
+
+from podium.io import write_label_map
+from podium.model import LabelMap
+
+__all__ = ["write"]
+
+_SHAPE = (112, 112, 28)
+_SPACING = (0.9, 0.9, 3.0)
+_CASES = 8
+Labels = npt.NDArray[np.uint8]
+
+
+def write(folder: Path) -> None:
+    """Write eight cases and the predictions of five teams and a baseline."""
+    generator = np.random.default_rng(21)
+    for number in range(_CASES):
+        name = f"case_{number:05d}"
+        anatomy = _anatomy(generator, cyst=number % 3 == 0)
+        truth = _painted(*anatomy)
+        _save(folder / "truth" / name / "aggregated_MAJ_seg.nii.gz", truth)
+        predictions = {
+            "careful": _painted(*(_wobbled(mask, generator, 0.9) for mask in anatomy)),
+            "generous": _painted(*(_wobbled(mask, generator, 0.9, bias=1.2) for mask in anatomy)),
+            "noisy": _speckled(_painted(*(_wobbled(mask, generator, 2.0) for mask in anatomy)), generator),
+            "no-cysts": _painted(*(_wobbled(mask, generator, 0.8) for mask in anatomy[:2])),
+            "baseline": _painted(ndimage.binary_dilation(anatomy[0], iterations=2)),
+        }
+        predictions["unlucky"] = predictions["careful"].copy()
+        for team, labels in predictions.items():
+            _save(folder / "submissions" / team / f"{name}.nii.gz", labels)
+    _spoil(folder / "submissions" / "unlucky")
+
+
+def _anatomy(generator: np.random.Generator, *, cyst: bool) -> tuple[npt.NDArray[np.bool_], ...]:
+    """Return kidney, tumour and cyst; the last is empty in most cases."""
+    centre = np.array([50.0, 50.0, 42.0]) + generator.normal(0, 2.5, 3)
+    kidney = _ellipsoid(centre, (30, 21, 33)) & ~_ellipsoid(centre + np.array([24, 0, 0]), (14, 10, 13))
+    tumour = _ellipsoid(centre + np.array([-14, 14, generator.normal(6, 4)]), generator.uniform(7, 12, 3))
+    empty = np.zeros(_SHAPE, bool)
+    return kidney, tumour, _ellipsoid(centre + np.array([-8, -16, -8]), (7, 7, 8)) if cyst else empty
+
+
+def _ellipsoid(centre: npt.ArrayLike, radii: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    grid = np.meshgrid(*(np.arange(n) * s for n, s in zip(_SHAPE, _SPACING, strict=True)), indexing="ij", sparse=True)
+    parts = zip(grid, np.asarray(centre, float), np.asarray(radii, float), strict=True)
+    return np.asarray(sum(((g - c) / r) ** 2 for g, c, r in parts) <= 1)
+
+
+def _wobbled(
+    mask: npt.NDArray[np.bool_], generator: np.random.Generator, size_mm: float, *, bias: float = 0.0
+) -> npt.NDArray[np.bool_]:
+    """Move a surface in and out by a smooth random field, and outwards by a bias."""
+    if not mask.any():
+        return mask
+    inside = ndimage.distance_transform_edt(mask, _SPACING) - ndimage.distance_transform_edt(~mask, _SPACING)
+    field = ndimage.gaussian_filter(generator.normal(size=_SHAPE), (5, 5, 1.5))
+    return np.asarray(inside + bias + field / field.std() * size_mm > 0)
+
+
+def _painted(*structures: npt.NDArray[np.bool_]) -> Labels:
+    """Paint kidney, cyst and tumour over one another; give kidney, tumour and cyst, or the first of them."""
+    labels = np.zeros(_SHAPE, np.uint8)
+    for label in (1, 3, 2):
+        if label <= len(structures):
+            labels[structures[label - 1]] = label
+    return labels
+
+
+def _speckled(labels: Labels, generator: np.random.Generator) -> Labels:
+    """Add small false islands."""
+    islands = ndimage.binary_dilation(generator.random(_SHAPE) < 5e-5, iterations=2)
+    return np.where(islands & (labels == 0), 2, labels).astype(np.uint8)
+
+
+def _spoil(folder: Path) -> None:
+    """Break a submission in the ways that submissions break."""
+    (folder / "case_00001.nii.gz").unlink()
+    damaged = folder / "case_00002.nii.gz"
+    damaged.write_bytes(damaged.read_bytes()[:2000])
+    _save(folder / "case_00003.nii.gz", np.zeros((64, 64, 28), np.uint8))
+    (folder / "case_00004.nii.gz").rename(folder / "case_0004.nii.gz")
+
+
+def _save(path: Path, labels: Labels) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_label_map(path, LabelMap.from_array(labels, spacing=_SPACING))

@@ -1,0 +1,18 @@
+"""The run: find submissions, pair them with cases, measure, record."""
+
+from podium.evaluate.checking import Problem, check_submission
+from podium.evaluate.engine import Measured, evaluate
+from podium.evaluate.record import load_run, write_leaderboard, write_run
+from podium.evaluate.submissions import Submission, find_submissions
+
+__all__ = [
+    "Measured",
+    "Problem",
+    "Submission",
+    "check_submission",
+    "evaluate",
+    "find_submissions",
+    "load_run",
+    "write_leaderboard",
+    "write_run",
+]

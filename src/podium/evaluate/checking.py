@@ -1,0 +1,73 @@
+"""Would this submission be accepted? Every problem at once, not the first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from podium.evaluate.submissions import TIMING, Submission, opened
+from podium.io import read_timing
+from podium.model import Challenge, InputError
+
+__all__ = ["Problem", "check_submission"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Problem:
+    """Something that a participant should mend: in which file, and what."""
+
+    file: str
+    what: str
+
+
+def check_submission(challenge: Challenge, predictions: Path, *, truth: Path | None = None) -> list[Problem]:
+    """Return everything that is wrong with a submission, a folder or an archive.
+
+    Without the truth, names, formats and values are checked; with it, also what is missing and whether it fits.
+    """
+    if not predictions.exists():
+        raise InputError("there is nothing here", path=predictions)
+    problems: list[Problem] = []
+    with opened(Submission(predictions.name, predictions)) as files:
+        cases = challenge.cases(truth) if truth is not None else []
+        for case in cases:
+            expected = challenge.expected(case)
+            try:
+                path = files.find(expected)
+            except InputError as error:
+                problems.append(Problem(expected.names[0], str(error)))
+                continue
+            if path is None:
+                problems.append(Problem(expected.names[0], "missing"))
+                continue
+            found = _problems_of(lambda case=case, path=path: challenge.check(case, path), files.root, path)
+            if not found:
+                loaded = challenge.load(case)
+                found = _problems_of(
+                    lambda case=case, loaded=loaded, path=path: [
+                        value.reason for value in challenge.measure(case, loaded, path) if value.reason
+                    ],
+                    files.root,
+                    path,
+                )
+            problems += found
+        if truth is not None:
+            wanted = [challenge.expected(case) for case in cases]
+            for remark in files.unexpected(wanted):
+                name, _, what = remark.partition(": ")
+                problems.append(Problem(name, what))
+        else:
+            for entry in sorted(path for path in files.root.iterdir() if not path.name.startswith(".")):
+                if entry.name != TIMING:
+                    problems += _problems_of(lambda entry=entry: challenge.check(None, entry), files.root, entry)
+        if (timing := files.timing) is not None:
+            problems += _problems_of(lambda: [] if read_timing(timing) else ["no case has a time"], files.root, timing)
+    return sorted(set(problems))
+
+
+def _problems_of(check: object, root: Path, path: Path) -> list[Problem]:
+    name = path.relative_to(root).as_posix()
+    try:
+        return [Problem(name, what) for what in check()]  # type: ignore[operator]
+    except (InputError, OSError) as error:
+        return [Problem(name, str(error).replace(f"{path}: ", "").replace(f"{root}/", ""))]

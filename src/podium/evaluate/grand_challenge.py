@@ -1,0 +1,104 @@
+"""Evaluating one team on grand-challenge.org: predictions.json in, metrics.json out."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from podium.evaluate.engine import SCHEMA
+from podium.evaluate.record import json_text, metrics_document, write_text
+from podium.model import Case, Challenge, InputError, Status, Value
+
+__all__ = ["evaluate_on_grand_challenge"]
+
+
+def evaluate_on_grand_challenge(
+    challenge: Challenge, *, truth: Path, predictions: Path, metrics: Path
+) -> dict[str, Any]:
+    """Measure the team whose jobs predictions.json lists, and write metrics.json.
+
+    A case takes the time from started_at to completed_at. There is one team, so there are no ranks.
+
+    Parameters
+    ----------
+    challenge
+        Whose rules.
+    truth
+        The folder with the truth.
+    predictions
+        predictions.json; outputs lie beside it in <pk>/output/<relative path>/.
+    metrics
+        Where to write the results.
+    """
+    import polars as pl
+
+    try:
+        jobs = json.loads(predictions.read_text())
+    except ValueError as error:
+        raise InputError(f"this is not JSON ({error})", path=predictions) from None
+    cases = {case.name: case for case in challenge.cases(truth)}
+    if not cases:
+        raise InputError(f"no case of {challenge.title} was found", path=truth)
+    values: list[Value] = []
+    found: dict[str, tuple[Path | None, float | None]] = {}
+    for job in jobs:
+        name = _case_of(job, cases, predictions)
+        if name in found:
+            raise InputError(f"two jobs are about case {name}", path=predictions)
+        found[name] = _output_of(job, predictions.parent), _seconds_of(job)
+    for name, case in cases.items():
+        path, seconds = found.get(name, (None, None))
+        values += _measured(challenge, case, path)
+        if seconds is not None and not any(v.case == name and v.status is not Status.OK for v in values):
+            values.append(Value(name, "seconds", seconds))
+    table = pl.DataFrame(
+        [("team", v.case, v.unit, v.target, v.metric, v.value, v.status.value, v.reason) for v in values],
+        schema=SCHEMA,
+        orient="row",
+    )
+    document = metrics_document(table)
+    metrics.parent.mkdir(parents=True, exist_ok=True)
+    write_text(metrics, json_text(document))
+    return document
+
+
+def _measured(challenge: Challenge, case: Case, path: Path | None) -> list[Value]:
+    truth = challenge.load(case)
+    if path is None:
+        return challenge.failed(case, truth, Status.MISSING, "there is no output for this case")
+    try:
+        return challenge.measure(case, truth, path)
+    except (InputError, OSError) as error:
+        return challenge.failed(case, truth, Status.INVALID, str(error))
+
+
+def _case_of(job: Any, cases: dict[str, Case], path: Path) -> str:
+    """Return the case whose name begins the name of an input image; the longest if several do."""
+    names = [str((entry.get("image") or {}).get("name", "")) for entry in job.get("inputs", [])]
+    matches = [case for case in cases for name in names if name.startswith(case)]
+    if not matches:
+        raise InputError(f"job {job.get('pk')} names no known case in its inputs ({', '.join(names)[:120]})", path=path)
+    return max(matches, key=len)
+
+
+def _output_of(job: Any, folder: Path) -> Path | None:
+    """Return the file that a job put out, None if there is none."""
+    for output in job.get("outputs", []):
+        relative = (output.get("interface") or {}).get("relative_path")
+        if not output.get("image") or not relative or ".." in Path(relative).parts or Path(relative).is_absolute():
+            continue
+        place = folder / str(job.get("pk")) / "output" / relative
+        files: list[Path] = sorted(path for path in place.glob("*") if path.is_file()) if place.is_dir() else []
+        if files:
+            return files[0]
+    return None
+
+
+def _seconds_of(job: Any) -> float | None:
+    try:
+        started, completed = (datetime.fromisoformat(job[key]) for key in ("started_at", "completed_at"))
+    except (KeyError, TypeError, ValueError):
+        return None
+    return (completed - started).total_seconds()

@@ -1,0 +1,113 @@
+"""Submissions on disk: folders, archives, and what strangers put into them."""
+
+import io
+import stat
+import tarfile
+import zipfile
+
+import pytest
+
+from podium.evaluate.submissions import Submission, find_submissions, opened
+from podium.model import Expected, InputError, Role
+
+
+def test_folders_and_archives_are_teams(tmp_path):
+    (tmp_path / "zebra").mkdir()
+    (tmp_path / ".hidden").mkdir()
+    (tmp_path / "notes.txt").write_text("not a team")
+    with zipfile.ZipFile(tmp_path / "apple.zip", "w") as packed:
+        packed.writestr("apple/case.nii", b"1")
+    with tarfile.open(tmp_path / "pear.tar.gz", "w:gz") as packed:
+        info = tarfile.TarInfo("case.nii")
+        info.size = 3
+        packed.addfile(info, io.BytesIO(b"abc"))
+    found = find_submissions(tmp_path, baselines=("zebra",))
+    assert [(s.name, s.role) for s in found] == [
+        ("apple", Role.COMPETITOR),
+        ("pear", Role.COMPETITOR),
+        ("zebra", Role.BASELINE),
+    ]
+    for submission, content in zip(found, (b"1", b"abc"), strict=False):
+        with opened(submission) as files:
+            assert files.find(Expected("case", ("case.nii",))).read_bytes() == content
+            assert files.find(Expected("other", ("other.nii",))) is None
+
+
+def test_two_teams_of_one_name_and_none_at_all(tmp_path):
+    with pytest.raises(InputError, match="there are no submissions"):
+        find_submissions(tmp_path)
+    with pytest.raises(InputError, match="not a folder"):
+        find_submissions(tmp_path / "nowhere")
+    (tmp_path / "team").mkdir()
+    with pytest.raises(InputError, match="Did you mean team"):
+        find_submissions(tmp_path, baselines=("teem",))
+    (tmp_path / "team.zip").write_bytes(b"")
+    with pytest.raises(InputError, match="two submissions are called team"):
+        find_submissions(tmp_path)
+
+
+def tar_with(tmp_path, **changes):
+    path = tmp_path / "team.tar.gz"
+    with tarfile.open(path, "w:gz") as packed:
+        info = tarfile.TarInfo(changes.pop("name", "case.nii"))
+        for key, value in changes.items():
+            setattr(info, key, value)
+        packed.addfile(info, io.BytesIO(b""))
+    return path
+
+
+def zip_with(tmp_path, name, mode=stat.S_IFREG):
+    path = tmp_path / "team.zip"
+    with zipfile.ZipFile(path, "w") as packed:
+        info = zipfile.ZipInfo(name)
+        info.external_attr = (mode | 0o644) << 16
+        packed.writestr(info, "target")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda p: tar_with(p, name="../outside"), "outside the submission"),
+        (lambda p: tar_with(p, name="/etc/outside"), "outside the submission"),
+        (lambda p: tar_with(p, type=tarfile.SYMTYPE, linkname="/etc/passwd"), "not a plain file"),
+        (lambda p: tar_with(p, type=tarfile.LNKTYPE, linkname="x"), "not a plain file"),
+        (lambda p: tar_with(p, type=tarfile.CHRTYPE), "not a plain file"),
+        (lambda p: tar_with(p, type=tarfile.FIFOTYPE), "not a plain file"),
+        (lambda p: zip_with(p, "../outside"), "outside the submission"),
+        (lambda p: zip_with(p, "a\\..\\..\\outside"), "outside the submission"),
+        (lambda p: zip_with(p, "link", stat.S_IFLNK), "not a plain file"),
+        (lambda p: (p / "team.zip").write_bytes(b"PK\x03\x04 no") and p / "team.zip", "cannot be read"),
+        (lambda p: (p / "team.tar.gz").write_bytes(b"\x1f\x8b no") and p / "team.tar.gz", "cannot be read"),
+    ],
+)
+def test_archives_let_nothing_out(tmp_path, make, message):
+    path = make(tmp_path)
+    with pytest.raises(InputError, match=message), opened(Submission("team", path)):
+        pass
+    assert not (tmp_path.parent / "outside").exists()
+
+
+def test_links_in_folders_are_not_followed(tmp_path):
+    (tmp_path / "secret").write_text("x")
+    folder = tmp_path / "team"
+    folder.mkdir()
+    (folder / "case.nii").symlink_to(tmp_path / "secret")
+    with opened(Submission("team", folder)) as files:
+        assert files.find(Expected("case", ("case.nii",))) is None
+
+
+def test_patterns_and_names_nearly_right(tmp_path):
+    for name in ("LVQUAN_a.mat", "case_0001.nii.gz", "readme.txt"):
+        (tmp_path / name).write_text("")
+    with opened(Submission("team", tmp_path)) as files:
+        assert files.find(Expected("all", ("LVQUAN_*.mat",))).name == "LVQUAN_a.mat"
+        wanted = Expected("case_00001", ("case_00001.nii.gz",))
+        assert files.find(wanted) is None
+        assert files.unexpected([wanted]) == [
+            "case_0001.nii.gz: unexpected file, is it meant to be case_00001.nii.gz?",
+            "readme.txt: unexpected file",
+        ]
+        (tmp_path / "LVQUAN_b.mat").write_text("")
+    with opened(Submission("team", tmp_path)) as files, pytest.raises(InputError, match="2 predictions of all"):
+        files.find(Expected("all", ("LVQUAN_*.mat",)))
