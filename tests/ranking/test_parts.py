@@ -69,6 +69,7 @@ def test_min_max_scores():
     assert score([2.0, 4.0, 9.0]) == [100, 50, 0]  # the fastest sets the lower end
     assert score([2.0, 3.0, 4.0]) == [100, 50, 0]  # neither end is reached
     assert score([3.0, 3.0]) == [100, 100]
+    assert score([(0.7 + 0.8 + 0.9) / 0.6, (0.8 + 0.8 + 0.8) / 0.6]) == [100, 100]
     assert score([7.0, 8.0]) == [0, 0]
     assert score([3.0]) == [100]
     assert score([2.0, np.nan, 4.0]) == [100, 0, 0]
@@ -100,7 +101,8 @@ def cube(seconds, failed):
     seconds = np.array(seconds, float)
     rows = tuple(f"c{k}" for k in range(seconds.shape[1]))
     names = tuple(f"t{k}" for k in range(len(seconds)))
-    return Cube(names, rows, rows, (("seconds", ""),), seconds[:, :, None], np.array(failed, bool))
+    failed = np.array(failed, bool)
+    return Cube(names, rows, rows, (("seconds", ""),), seconds[:, :, None], failed, failed)
 
 
 def test_seconds_of_failed_rows_do_not_count_and_gaps_void_all():

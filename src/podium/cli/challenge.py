@@ -142,6 +142,7 @@ def rank(
     context: typer.Context,
     run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, from podium evaluate.")],
     *,
+    option: Options = None,
     as_json: Json = False,
 ) -> None:
     """Rank again from the measurements of a run, without touching an image."""
@@ -151,7 +152,9 @@ def rank(
         from podium.ranking import leaderboard_of
 
         loaded = load_run(run_folder)
-        challenge = get_challenge(loaded.info["challenge"], **loaded.info["options"])
+        recorded = loaded.info["options"]
+        given = _challenge_options(loaded.info["challenge"], option)
+        challenge = get_challenge(loaded.info["challenge"], **(recorded | given))
         board = leaderboard_of(challenge, loaded.table, roles=loaded.roles)
         write_leaderboard(run_folder, board)
         if as_json:
@@ -251,22 +254,28 @@ def show(board: Leaderboard) -> None:
 
 
 def _challenge(name: str, rules: str, given: list[str] | None) -> Challenge:
-    """Return the challenge in an edition, with options of the types that it declares."""
+    """Return the challenge in an edition, with options."""
+    from podium.challenges import get_challenge
+
+    return get_challenge(name, edition=rules, **_challenge_options(name, given))
+
+
+def _challenge_options(name: str, given: list[str] | None) -> dict[str, Any]:
+    """Return the options that were given, of the types that the challenge declares."""
     from dataclasses import fields
 
-    from podium.challenges import challenges as all_challenges
     from podium.challenges import get_challenge
     from podium.model import InputError
 
     options: dict[str, Any] = {}
-    declared = {f.name: f for f in fields(all_challenges()[name])} if name in all_challenges() else {}
+    declared = {field.name: str(field.type) for field in fields(get_challenge(name)) if field.name != "edition"}
     for text in given or []:
         key, equals, value = text.partition("=")
-        if not equals or (declared and key not in declared):
-            known = ", ".join(sorted(set(declared) - {"edition"})) or "none"
+        if not equals or key not in declared:
+            known = ", ".join(sorted(declared)) or "none"
             raise InputError(f"--option {text} is not understood", advice=f"Options of {name}: {known}")
-        options[key] = _typed(value, str(declared[key].type) if declared else "str", text)
-    return get_challenge(name, edition=rules, **options)
+        options[key] = _typed(value, declared[key], text)
+    return options
 
 
 def _typed(value: str, annotation: str, text: str) -> Any:

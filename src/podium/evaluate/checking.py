@@ -30,6 +30,7 @@ def check_submission(challenge: Challenge, predictions: Path, *, truth: Path | N
     problems: list[Problem] = []
     with opened(Submission(predictions.name, predictions)) as files:
         cases = challenge.cases(truth) if truth is not None else []
+        timing = files.timing
         for case in cases:
             expected = challenge.expected(case)
             try:
@@ -60,7 +61,7 @@ def check_submission(challenge: Challenge, predictions: Path, *, truth: Path | N
             for entry in sorted(path for path in files.root.iterdir() if not path.name.startswith(".")):
                 if entry.name != TIMING:
                     problems += _problems_of(lambda entry=entry: challenge.check(None, entry), files.root, entry)
-        if (timing := files.timing) is not None:
+        if timing is not None:
             problems += _problems_of(lambda: [] if read_timing(timing) else ["no case has a time"], files.root, timing)
     return sorted(set(problems))
 

@@ -40,13 +40,19 @@ def dataset(file: Any, name: str, *, path: Path) -> Any:
     """Return a dataset of numbers from an open HDF5 file; only what the file itself holds is accepted."""
     import h5py
 
-    link = file.get(name, getlink=True)
+    try:
+        link = file.get(name, getlink=True)
+    except (OSError, RuntimeError):
+        link = None
     if link is None:
         names = ", ".join(sorted(map(str, file)))[:120] or "nothing"
         raise InputError(f"there is no dataset '{name}', only {names}", path=path)
     if not isinstance(link, h5py.HardLink):
         raise InputError(f"'{name}' is a link", path=path, advice="Store the data itself")
-    found = file[name]
+    try:
+        found = file[name]
+    except (KeyError, OSError, RuntimeError):
+        raise InputError(f"'{name}' is damaged", path=path, advice="Copy or save the file again") from None
     if not isinstance(found, h5py.Dataset) or found.is_virtual or found.external:
         raise InputError(f"'{name}' is not data held by this file", path=path, advice="Store the data itself")
     if found.dtype.kind not in "biuf":

@@ -29,7 +29,9 @@ class Cube:
     values
         Shape (submissions, rows, quantities); NaN where not defined.
     failed
-        Which rows a submission failed, shape (submissions, rows).
+        Which rows a submission failed, in part or wholly, shape (submissions, rows).
+    lost
+        Which rows it failed wholly: nothing of them could be measured.
     """
 
     submissions: tuple[str, ...]
@@ -38,6 +40,7 @@ class Cube:
     quantities: tuple[tuple[str, str], ...]
     values: Floats
     failed: npt.NDArray[np.bool_]
+    lost: npt.NDArray[np.bool_]
 
     def of(self, metric: str, target: str = "") -> Floats:
         """Return the values of one quantity, shape (submissions, rows); NaN where not defined."""

@@ -22,7 +22,7 @@ def cube_of(challenge: Challenge, measurements: pl.DataFrame) -> Cube:
     quantities = tuple(sorted(set(zip(table["metric"].to_list(), table["target"].to_list(), strict=True))))
     places = [{name: index for index, name in enumerate(names)} for names in (submissions, rows, quantities)]  # type: list[dict[object, int]]
     values = np.full((len(submissions), len(rows), len(quantities)), np.nan)
-    failed = np.zeros(values.shape[:2], bool)
+    failed, measured = np.zeros((2, *values.shape[:2]), bool)
     for submission, row, metric, target, value, status in table.select(
         "submission", "case", "metric", "target", "value", "status"
     ).iter_rows():
@@ -30,8 +30,9 @@ def cube_of(challenge: Challenge, measurements: pl.DataFrame) -> Cube:
         if value is not None:
             values[*place, places[2][metric, target]] = value
         failed[place] |= status in (Status.MISSING, Status.INVALID)
+        measured[place] |= status == Status.OK and metric != "seconds"  # to take time is not to succeed
     clusters = tuple(challenge.cluster(row) for row in rows)
-    return Cube(submissions, rows, clusters, quantities, values, failed)
+    return Cube(submissions, rows, clusters, quantities, values, failed, failed & ~measured)
 
 
 def ranked_submissions(
@@ -39,11 +40,11 @@ def ranked_submissions(
 ) -> tuple[list[bool], dict[str, str]]:
     """Return which submissions compete, and for the others why they do not. Decided once, on the full data."""
     remarks = dict(challenge.ineligible(cube))
-    for submission, failed in zip(cube.submissions, cube.failed, strict=True):
+    for submission, lost in zip(cube.submissions, cube.lost, strict=True):
         role = roles.get(submission, Role.COMPETITOR)
         if role is not Role.COMPETITOR:
             remarks[submission] = role.value
-        elif failed.all():
+        elif lost.all():
             remarks[submission] = "every case failed"
     return [submission not in remarks for submission in cube.submissions], remarks
 

@@ -110,7 +110,7 @@ def min_max_score(values: Floats, *, lowest: float, highest: float, among: Seque
     Shape (…, submissions). The extremes run over `among`. If all of them are equal: 100 below the upper end of the
     range, else 0. NaN, no value, scores 0.
     """
-    clipped = np.clip(values, lowest, highest)
+    clipped = rounded(np.clip(values, lowest, highest))  # equal times must not differ by the rounding of their sums
     compared = np.where(np.asarray(among, bool) & ~np.isnan(clipped), clipped, np.nan)
     least = np.min(np.where(np.isnan(compared), np.inf, compared), axis=-1, keepdims=True)
     most = np.max(np.where(np.isnan(compared), -np.inf, compared), axis=-1, keepdims=True)
