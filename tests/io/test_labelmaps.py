@@ -86,6 +86,42 @@ def test_scaling_is_honoured(tmp_path, dtype):
     assert_holds(read_label_map(path), stored)  # no slope, no scaling
 
 
+def test_scaling_is_whole_to_single_precision(tmp_path):
+    """What nibabel writes when whole numbers are stored as scaled integers is whole only up to rounding."""
+    array = files.labels(largest=3).astype(np.float64)
+    for dtype in ("u1", "i2", "i4"):
+        image = nibabel.Nifti1Image(array, np.eye(4))
+        image.set_data_dtype(dtype)
+        nibabel.save(image, tmp_path / "a.nii.gz")
+        assert_holds(read_label_map(tmp_path / "a.nii.gz"), array)
+
+
+@pytest.mark.parametrize(("unit", "factor"), [("mm", 1), ("micron", 1e-3), ("meter", 1e3), ("unknown", 1)])
+def test_lengths_come_in_several_units(tmp_path, unit, factor):
+    image = nibabel.Nifti1Image(files.labels(), np.diag([0.5, 0.5, 2, 1]))
+    image.header.set_xyzt_units(unit)
+    nibabel.save(image, tmp_path / "a.nii")
+    expected = SimpleITK.ReadImage(str(tmp_path / "a.nii")).GetSpacing()
+    assert (
+        read_label_map(tmp_path / "a.nii").spacing
+        == pytest.approx(expected)
+        == (0.5 * factor, 0.5 * factor, 2 * factor)
+    )
+
+
+def test_metaimage_and_nrrd_of_any_byte_order_and_member_count(tmp_path):
+    array = files.labels(dtype="i4", largest=300)
+    big = array.astype(">i4").tobytes(order="F")
+    header = b"NDims = 3\n\nDimSize = 7 6 5\nElementType = MET_INT\nBinaryDataByteOrderMSB = True\nElementDataFile = "
+    (tmp_path / "a.mha").write_bytes(header + b"LOCAL\n" + big)
+    (tmp_path / "b.mhd").write_bytes(header.replace(b"DimSize", b"HeaderSize = -1\nDimSize") + b"b.raw\n")
+    (tmp_path / "b.raw").write_bytes(b"something else first" + big)
+    nrrd = b"NRRD0004\ntype: int\ndimension: 3\nsizes: 7 6 5\nendian: big\nencoding: gzip\n\n"
+    (tmp_path / "c.nrrd").write_bytes(nrrd + gzip.compress(big[:100]) + gzip.compress(big[100:]))
+    for name in ("a.mha", "b.mhd", "c.nrrd"):
+        assert_holds(read_label_map(tmp_path / name), array)
+
+
 def test_nifti_2_and_several_gzip_members(tmp_path):
     array = files.labels((40, 30, 20))
     nibabel.save(nibabel.Nifti2Image(array, np.diag([1, 2, 3, 1])), tmp_path / "a.nii.gz")

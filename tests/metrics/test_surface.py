@@ -62,12 +62,10 @@ def test_random_masks_past_every_probe(masks, spacing, boundary):
     """With next to no probes, nearly every distance comes from the search tree."""
     before = surface_module._PROBES
     surface_module._PROBES = 2
-    surface_module._neighbourhood.cache_clear()
     try:
         assert_like_brute_force(*masks, spacing, boundary)
     finally:
         surface_module._PROBES = before
-        surface_module._neighbourhood.cache_clear()
 
 
 def box(shape, lower, upper):
@@ -112,6 +110,31 @@ def test_far_apart(shape, boundary):
     prediction[tuple([-1] * len(shape))] = True
     prediction[tuple(n // 2 for n in shape)] = True
     assert_like_brute_force(reference, prediction, (0.9, 1.7, 0.4), boundary)
+
+
+@pytest.mark.parametrize("boundary", BOUNDARIES)
+def test_near_and_far_elements_of_one_boundary(boundary):
+    """Long runs without a hit, which shorten the search, between runs with one."""
+    generator = np.random.default_rng(3)
+    reference, prediction = np.zeros((2, 40, 34, 6), bool)
+    reference[2:38, 2:30, 1:5] = True
+    prediction[2:6, 2:30, 1:5] = True
+    prediction |= generator.random(prediction.shape) < 0.001
+    assert_like_brute_force(reference, prediction, (3.0, 1.0, 2.0), boundary)
+
+
+@pytest.mark.parametrize("spacing", [(1e-5, 1, 1), (1, 1e5, 1), (1e-6, 1e6, 1), (1e6, 1e6, 1e6)])
+def test_extreme_spacing(spacing):
+    masks = np.random.default_rng(4).random((2, 7, 6, 5)) < 0.2
+    assert_like_brute_force(*masks, spacing, "surfel")
+
+
+def test_masks_of_any_value():
+    masks = np.random.default_rng(12).random((2, 9, 8)) < 0.3
+    expected = average_symmetric_surface_distance(SurfaceDistances.between(*masks))
+    for value in (1, 255):
+        stored = masks.astype(np.uint8) * np.uint8(value)
+        assert average_symmetric_surface_distance(SurfaceDistances.between(*stored)) == expected
 
 
 def test_parallel_planes():
@@ -320,3 +343,12 @@ def test_a_region_without_labels_or_with_background_is_refused():
     for labels in ((), (0,), (-1, 2)):
         with pytest.raises(InputError, match="labels from 1"):
             surface_distances(np.ones((3, 3)), np.ones((3, 3)), regions={"r": labels})
+
+
+def test_declared_values_hold_for_keywords_too():
+    some, none = np.ones((3, 3), bool), np.zeros((3, 3), bool)
+    assert hausdorff_distance(distances=SurfaceDistances.between(some, none), percentile=95) == np.inf
+    assert surface_dice(distances=SurfaceDistances.between(none, none)) == 1
+    for tolerance in (-1, np.nan):
+        with pytest.raises(InputError, match="length from 0"):
+            surface_dice(SurfaceDistances.between(some, some), tolerance_mm=tolerance)

@@ -73,9 +73,13 @@ def _compare(
     from podium.io import MAX_VOXELS, read_label_map
     from podium.metrics import compare as compare_label_maps
 
+    if figure is not None:
+        from podium.report.figures import check_name
+
+        check_name(figure)
     truth, guess = (read_label_map(path, max_voxels=max_voxels or MAX_VOXELS) for path in (reference, prediction))
-    for difference in truth.geometry_differences(guess):
-        say(f"warning: {prediction}: {difference} differ; the reference's spacing is used")
+    if truth.shape == guess.shape and (differences := truth.geometry_differences(guess)):
+        say(f"warning: {prediction}: {'; '.join(differences)} differ; the reference's are used")
     regions = _regions(region, truth, guess)
     result = compare_label_maps(
         truth, guess, regions=regions, boundary=boundary.value, tolerances_mm=tuple(tolerance or (1.0,))
@@ -93,8 +97,10 @@ def _regions(given: list[str] | None, truth: LabelMap, guess: LabelMap) -> dict[
     regions: dict[str, tuple[int, ...]] = {}
     for text in given:
         name, equals, members = text.partition("=")
-        labels = tuple(int(member) if member.strip().isdecimal() else 0 for member in members.split(","))
-        if not (name and equals) or min(labels) < 1:
+        labels = tuple(
+            int(member) if member.strip().isdecimal() else 0 for member in members.split(",") if len(member) < 20
+        )
+        if not (name and equals and labels) or min(labels) < 1:
             raise InputError(f"--region {text} is not understood", advice="Write NAME=1,2 with labels from 1")
         if name in regions:
             raise InputError(f"there are two regions called {name}")
@@ -133,7 +139,7 @@ def _print_tables(
             table.add_column(Text(heading), justify="right")
         for row in zip(*(result[name].values for name in chosen), strict=True):
             metric = row[0].metric
-            unit = metric.unit.replace("³", "²") if len(truth.shape) == 2 else metric.unit
+            unit = _unit(metric.unit, truth)
             cells = [Text(_number(measured.value)) for measured in row]
             title = f"{row[0].title}, {unit}" if unit else row[0].title
             table.add_row(Text(f"{title} {metric.direction.arrow}".strip()), *cells)
@@ -143,6 +149,11 @@ def _print_tables(
         if (empty := result[name].overlap.empty) is not None:
             side = {"both": "both are", "reference": "the reference is", "prediction": "the prediction is"}[empty]
             console.print(Text(f"{name}: {side} empty; values are those declared for that case."))
+
+
+def _unit(unit: str, truth: LabelMap) -> str:
+    """Return the unit of a volume, which in an image is an area."""
+    return unit.replace("³", "²") if len(truth.shape) == 2 else unit
 
 
 def _fitting(names: list[str], width: int) -> list[list[str]]:
@@ -197,7 +208,8 @@ def _print_json(
                 "metrics": {
                     measured.name: {
                         **written(measured.value),
-                        "unit": measured.metric.unit,
+                        **measured.options,
+                        "unit": _unit(measured.metric.unit, truth),
                         "direction": measured.metric.direction.value,
                     }
                     for measured in result[name].values

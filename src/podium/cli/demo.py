@@ -19,11 +19,16 @@ def demo(
     """Make synthetic data in each challenge's own layout, evaluate several submissions, rank them, print the result."""
     with failing_clearly(debug=context.obj["debug"]):
         from importlib import import_module
+        from importlib.util import find_spec
 
         from podium.challenges import challenges, get_challenge
         from podium.cli.challenge import run, show
+        from podium.model import InputError
 
-        names = [get_challenge(challenge).name] if challenge else list(challenges())
+        with_demo = [name for name in challenges() if find_spec(f"podium.demo.{name}") is not None]
+        if challenge and get_challenge(challenge).name not in with_demo:
+            raise InputError(f"there is no demo of {challenge}", advice=f"There are: {', '.join(with_demo)}")
+        names = [challenge] if challenge else with_demo
         for name in names:
             folder = out / name
             import_module(f"podium.demo.{name}").write(folder)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from podium.evaluate.submissions import TIMING, Submission, opened
 from podium.io import read_timing
-from podium.model import Challenge, InputError
+from podium.model import Challenge, InputError, Status
 
 __all__ = ["Problem", "check_submission"]
 
@@ -28,8 +28,9 @@ def check_submission(challenge: Challenge, predictions: Path, *, truth: Path | N
     if not predictions.exists():
         raise InputError("there is nothing here", path=predictions)
     problems: list[Problem] = []
-    with opened(Submission(predictions.name, predictions)) as files:
-        cases = challenge.cases(truth) if truth is not None else []
+    cases = challenge.cases(truth) if truth is not None else []
+    wanted = [challenge.expected(case) for case in cases]
+    with opened(Submission(predictions.name, predictions), wanted) as files:
         timing = files.timing
         for case in cases:
             expected = challenge.expected(case)
@@ -46,14 +47,15 @@ def check_submission(challenge: Challenge, predictions: Path, *, truth: Path | N
                 loaded = challenge.load(case)
                 found = _problems_of(
                     lambda case=case, loaded=loaded, path=path: [
-                        value.reason for value in challenge.measure(case, loaded, path) if value.reason
+                        value.reason
+                        for value in challenge.measure(case, loaded, path)
+                        if value.reason and value.status is not Status.UNDEFINED
                     ],
                     files.root,
                     path,
                 )
             problems += found
         if truth is not None:
-            wanted = [challenge.expected(case) for case in cases]
             for remark in files.unexpected(wanted):
                 name, _, what = remark.partition(": ")
                 problems.append(Problem(name, what))

@@ -86,11 +86,12 @@ def evaluate(
     for name in challenge.baselines():
         if name in {submission.name for submission in submissions}:
             raise InputError(f"a submission is called {name}, like the baseline that Podium evaluates itself")
+    wanted = [challenge.expected(case) for case in cases]
     with ExitStack() as stack:
         teams, failures = [], []
         for submission in submissions:
             try:
-                teams.append(_Team(submission, stack.enter_context(opened(submission))))
+                teams.append(_Team(submission, stack.enter_context(opened(submission, wanted))))
             except InputError as error:  # an archive that cannot be opened fails every case
                 teams.append(_Team(submission, None, str(error)))
         values: dict[str, list[Value]] = {team.submission.name: [] for team in teams}
@@ -110,7 +111,6 @@ def evaluate(
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise
-        wanted = [challenge.expected(case) for case in cases]
         for team in teams:
             name = team.submission.name
             timing, remarks = team.timing({value.case for value in values[name]})

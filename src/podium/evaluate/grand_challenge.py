@@ -51,7 +51,9 @@ def evaluate_on_grand_challenge(
     for name, case in cases.items():
         path, seconds = found.get(name, (None, None))
         values += _measured(challenge, case, path)
-        if seconds is not None and not any(v.case == name and v.status is not Status.OK for v in values):
+        if seconds is not None and not any(
+            v.case == name and v.status in (Status.MISSING, Status.INVALID) for v in values
+        ):
             values.append(Value(name, "seconds", seconds))
     table = pl.DataFrame(
         [("team", v.case, v.unit, v.target, v.metric, v.value, v.status.value, v.reason) for v in values],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tarfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -68,14 +68,14 @@ def find_submissions(folder: Path, *, baselines: tuple[str, ...] = ()) -> list[S
 
 
 @contextmanager
-def opened(submission: Submission) -> Iterator[Files]:
+def opened(submission: Submission, wanted: Sequence[Expected] = ()) -> Iterator[Files]:
     """Make the files of a submission accessible, unpacking an archive to a temporary folder."""
     if submission.path.is_dir():
-        yield Files(submission.path)
+        yield Files(submission.path, wanted)
         return
     with TemporaryDirectory(prefix="podium-") as name:
         _unpack(submission.path, Path(name))
-        yield Files(Path(name))
+        yield Files(Path(name), wanted)
 
 
 def _unpack(archive: Path, folder: Path) -> None:
@@ -141,12 +141,15 @@ def _inside(folder: Path, name: str, archive: Path) -> Path:
 class Files:
     """What lies in a submission: plain files, and folders that may be a prediction of their own."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, wanted: Sequence[Expected] = ()) -> None:
+        patterns = [part for expected in wanted for name in expected.names for part in (name, name.partition("/")[0])]
         root = folder
         while True:  # archives often hold one folder that holds everything
             entries = [path for path in root.iterdir() if not path.name.startswith((".", "__MACOSX"))]
             if len(entries) != 1 or not entries[0].is_dir() or entries[0].is_symlink():
                 break
+            if any(fnmatchcase(entries[0].name, pattern) for pattern in patterns):
+                break  # the folder is a prediction, or holds them where they are expected
             root = entries[0]
         self.root = root
         self._entries = sorted(

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from podium.model import InputError
+from podium.model import LONGEST_MM, SHORTEST_MM, InputError
 
 
 def checked_shape(shape: Sequence[int], *, path: Path, dimensions: int | None, max_voxels: int) -> tuple[int, ...]:
@@ -29,18 +29,18 @@ def checked_shape(shape: Sequence[int], *, path: Path, dimensions: int | None, m
         raise InputError(
             f"the header promises {_times(sizes)} = {math.prod(sizes):,} voxels, more than the limit of {max_voxels:,}",
             path=path,
-            advice="If that is meant, raise max_voxels",
+            advice="If that is meant, raise max_voxels (--max-voxels)",
         )
     return tuple(sizes)
 
 
 def checked_geometry(spacing: Sequence[float], *, path: Path) -> None:
     """Refuse a spacing that is not a positive length on every axis."""
-    if not all(math.isfinite(s) and s > 0 for s in spacing):
+    if not all(SHORTEST_MM <= s <= LONGEST_MM for s in spacing):
         raise InputError(
             f"the voxel spacing is {' × '.join(f'{s:g}' for s in spacing)} mm",
             path=path,
-            advice="Every spacing must be a positive number: correct the header",
+            advice="Every spacing must be a positive length of a sensible size: correct the header",
         )
 
 

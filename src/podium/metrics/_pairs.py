@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.metrics._kernels.counting import bounding_box
-from podium.model import InputError, LabelMap
+from podium.model import LARGEST_LABEL, LONGEST_MM, SHORTEST_MM, InputError, LabelMap, as_labels
 
 Labels: TypeAlias = "LabelMap | npt.NDArray[Any]"
 Regions: TypeAlias = Mapping[str, Collection[int]]
@@ -72,8 +72,9 @@ class Pair:
     def check(regions: Sequence[Collection[int]]) -> None:
         """Refuse regions that are not sets of labels from 1; background is what no region is."""
         for region in regions:
-            if not region or min(region) < 1:
-                raise InputError(f"a region is a set of labels from 1, not {sorted(region)}")
+            whole = all(isinstance(label, int | np.integer) and 1 <= label <= LARGEST_LABEL for label in region)
+            if not region or not whole:
+                raise InputError(f"a region is a set of labels from 1 to {LARGEST_LABEL}, not {sorted(region)}")
 
     @property
     def _classes(self) -> int:
@@ -103,7 +104,7 @@ def pair_up(reference: Labels, prediction: Labels, *, spacing_mm: Sequence[float
     if spacing_mm is None:
         spacing_mm = reference.spacing if isinstance(reference, LabelMap) else (1.0,) * one.ndim
     spacing = tuple(float(s) for s in spacing_mm)
-    if len(spacing) != one.ndim or not all(np.isfinite(s) and s > 0 for s in spacing):
+    if len(spacing) != one.ndim or not all(SHORTEST_MM <= s <= LONGEST_MM for s in spacing):
         raise InputError(f"the spacing must be {one.ndim} positive numbers in mm, not {spacing}")
 
     reversed_axes = one.flags.f_contiguous and not one.flags.c_contiguous
@@ -152,10 +153,13 @@ def which_empty(*, reference: float, prediction: float) -> str | None:
 
 def _array(labels: Labels) -> npt.NDArray[Any]:
     """Return labels as unsigned whole numbers."""
-    array = labels.array if isinstance(labels, LabelMap) else np.asarray(labels)
-    if array.dtype == np.bool_:
-        return array.view(np.uint8)
-    return array if array.dtype.kind == "u" else LabelMap.from_array(array).array
+    return labels.array if isinstance(labels, LabelMap) else as_labels(np.asarray(labels))
+
+
+def as_mask(array: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Return a mask of what is not zero, whatever value a mask was stored with."""
+    labels = as_labels(np.asarray(array))
+    return labels.view(np.bool_) if np.asarray(array).dtype == np.bool_ else labels != 0
 
 
 def _bounds(

@@ -63,9 +63,10 @@ def confusion_matrix(
            [0, 1]])
     """
     one, two = np.asarray(reference).reshape(-1), np.asarray(prediction).reshape(-1)
-    if one.shape != two.shape:
-        raise InputError(f"there are {one.size} true and {two.size} predicted classes")
+    _check(one, two)
     known = np.unique(np.concatenate([one, two])) if classes is None else np.asarray(classes)
+    if known.size != np.unique(known).size:
+        raise InputError(f"a class is listed twice in {', '.join(map(str, known))}")
     strangers = np.setdiff1d(np.concatenate([one, two]), known)
     if strangers.size:
         raise InputError(f"{strangers[0]!r} is not one of the classes {', '.join(map(str, known))}")
@@ -73,6 +74,13 @@ def confusion_matrix(
     rows, columns = (order[np.searchsorted(known, values, sorter=order)] for values in (one, two))
     counts = np.bincount(rows * known.size + columns, minlength=known.size**2)
     return counts.reshape(known.size, known.size).astype(np.int64)
+
+
+def _check(reference: npt.NDArray[Any], prediction: npt.NDArray[Any]) -> None:
+    if reference.shape != prediction.shape:
+        raise InputError(f"there are {reference.size} true and {prediction.size} predicted classes")
+    if reference.size and (reference.dtype.kind in "US") != (prediction.dtype.kind in "US"):
+        raise InputError("classes must be names on both sides, or numbers on both sides")
 
 
 def f1_scores(counts: ClassCounts) -> Floats:
@@ -147,6 +155,5 @@ def error_rate(reference: npt.ArrayLike, prediction: npt.ArrayLike) -> float:
     0.25
     """
     one, two = np.asarray(reference).reshape(-1), np.asarray(prediction).reshape(-1)
-    if one.shape != two.shape:
-        raise InputError(f"there are {one.size} true and {two.size} predicted classes")
+    _check(one, two)
     return float(np.mean(one != two)) if one.size else error_rate.empty["no samples"]

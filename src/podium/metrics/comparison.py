@@ -29,12 +29,12 @@ class Measured:
     @cached_property
     def name(self) -> str:
         """Return a name unique within a region, such as dice or surface_dice@1mm."""
-        return self.metric.name + "".join(f"@{value:g}mm" for value in self.options.values())
+        return self.metric.name + "".join(f"@{_short(value)}mm" for value in self.options.values())
 
     @cached_property
     def title(self) -> str:
         """Return the name for people."""
-        return self.metric.title + "".join(f" at {value:g} mm" for value in self.options.values())
+        return self.metric.title + "".join(f" at {_short(value)} mm" for value in self.options.values())
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,11 @@ def compare(
         ]
         result[name] = Comparison(overlaps[name], surfaces[name], middles[name], tuple(values))
     return result
+
+
+def _short(value: float) -> str:
+    """Return a number as short as it can be written without becoming another."""
+    return f"{value:g}" if float(f"{value:g}") == value else repr(float(value))
 
 
 def _options(metric: Metric[..., Any], tolerances_mm: Sequence[float]) -> list[dict[str, float]]:

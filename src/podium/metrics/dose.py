@@ -74,9 +74,11 @@ def average_shifted_dose(dose: npt.NDArray[np.floating], shifts: npt.ArrayLike) 
     """
     from scipy.ndimage import spline_filter
 
-    image, moves = np.asarray(dose, np.float64), np.asarray(shifts, np.float64).reshape(-1, 2)
+    image, moves = np.asarray(dose, np.float64), np.asarray(shifts, np.float64)
     if image.ndim != 2:
         raise InputError(f"a dose is a 2-D image, not {image.ndim}-D")
+    if moves.ndim != 2 or moves.shape[1] != 2:
+        raise InputError(f"shifts must have the shape (shifts, 2), not {moves.shape}")
     if not np.isfinite(moves).all():
         raise InputError("a shift is not a finite number")
     padded = np.pad(image, _SPLINE_MARGIN, mode="edge")
@@ -115,7 +117,7 @@ def dose_at_volume(dose: npt.ArrayLike, *, share: float) -> float:
         raise InputError(f"a share of a volume lies above 0 and up to 1, not {share}")
     values = _values(dose)
     # 0.98 · 50 is 49.00000000000001 in binary; that must not ask for the 50th.
-    count = int(np.ceil(round(share * values.size, 9)))
+    count = max(1, int(np.ceil(round(share * values.size, 9))))
     return float(values[values.size - count])
 
 

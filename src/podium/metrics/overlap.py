@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.metrics._kernels.counting import joint_counts
-from podium.metrics._pairs import MASK, Labels, Regions, pair_up, which_empty
+from podium.metrics._pairs import MASK, Labels, Regions, as_mask, pair_up, which_empty
 from podium.metrics.registry import declare
 from podium.model import UNDEFINED, Direction
 
@@ -58,8 +58,8 @@ class Overlap:
     def between(
         cls, reference: npt.NDArray[Any], prediction: npt.NDArray[Any], *, spacing_mm: Sequence[float] | None = None
     ) -> Overlap:
-        """Count two masks, boolean or 0 and 1, of the same 2-D or 3-D shape."""
-        return overlap(reference, prediction, regions=MASK, spacing_mm=spacing_mm)["mask"]
+        """Count two masks, of the same 2-D or 3-D shape: what is not zero is inside."""
+        return overlap(as_mask(reference), as_mask(prediction), regions=MASK, spacing_mm=spacing_mm)["mask"]
 
     @property
     def empty(self) -> str | None:

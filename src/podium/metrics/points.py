@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.metrics._kernels.counting import moments
-from podium.metrics._pairs import MASK, Labels, Regions, pair_up, which_empty
+from podium.metrics._pairs import MASK, Labels, Regions, as_mask, pair_up, which_empty
 from podium.metrics.registry import declare
 from podium.model import UNDEFINED, Direction, InputError
 
@@ -39,8 +39,8 @@ class Centres:
     def between(
         cls, reference: npt.NDArray[Any], prediction: npt.NDArray[Any], *, spacing_mm: Sequence[float] | None = None
     ) -> Centres:
-        """Find the centres of two masks, boolean or 0 and 1, of the same 2-D or 3-D shape."""
-        return centres(reference, prediction, regions=MASK, spacing_mm=spacing_mm)["mask"]
+        """Find the centres of two masks, of the same 2-D or 3-D shape: what is not zero is inside."""
+        return centres(as_mask(reference), as_mask(prediction), regions=MASK, spacing_mm=spacing_mm)["mask"]
 
     @property
     def empty(self) -> str | None:

@@ -47,12 +47,16 @@ def relative_transforms(
     pose, rigid = np.asarray(poses, np.float64), np.asarray(calibration, np.float64)
     if pose.ndim != 3 or pose.shape[1:] != (4, 4) or len(pose) < 2 or rigid.shape != (4, 4):
         raise InputError(f"poses must have the shape (2 or more, 4, 4), not {pose.shape}; calibration (4, 4)")
+    if to not in ("first", "previous"):
+        raise InputError(f"frames are taken to 'first' or 'previous', not {to!r}")
     target = pose[:1] if to == "first" else pose[:-1]
     return np.linalg.inv(rigid) @ np.linalg.inv(target) @ pose[1:] @ rigid
 
 
 def _per_pixel(transform: Floats, scaling: Floats) -> Floats:
     """Return the 3 × 3 matrix that turns (x, y, 1) in pixels into a displacement in mm, for each transform."""
+    if transform.ndim != 3 or transform.shape[1:] != (4, 4) or scaling.shape != (4, 4):
+        raise InputError(f"transforms must have the shape (frames, 4, 4), not {transform.shape}; scaling (4, 4)")
     return np.ascontiguousarray(((transform - np.eye(4)) @ scaling)[..., :3, [0, 1, 3]])
 
 
@@ -91,6 +95,8 @@ def displacement_error(
         A frame is missing, has the wrong shape, or holds a value that is not finite.
     """
     matrices = _per_pixel(np.asarray(transforms, np.float64), np.asarray(scaling, np.float64))
+    if width < 1:
+        raise InputError(f"a row has at least one pixel, not {width}")
     total, pixels, seen = 0.0, None, 0
     for frame in frames:
         if seen == len(matrices) or frame.ndim != 2 or frame.shape[0] != 3 or frame.shape[1] % width:
@@ -101,7 +107,8 @@ def displacement_error(
         if pixels not in (None, frame.shape[1]):
             raise InputError(f"frame {seen + 1} has {frame.shape[1]} pixels, the first has {pixels}")
         pixels = frame.shape[1]
-        error = float(field_error(np.ascontiguousarray(frame), matrices[seen], width))
+        dtype = np.float32 if frame.dtype.itemsize <= 4 and frame.dtype.kind == "f" else np.float64
+        error = float(field_error(np.ascontiguousarray(frame, dtype), matrices[seen], width))
         if not np.isfinite(error):
             raise InputError(f"frame {seen + 1} has a displacement that is not a finite number")
         total += error
@@ -161,9 +168,12 @@ def landmark_displacements(transforms: npt.ArrayLike, landmarks: npt.ArrayLike, 
     points = np.asarray(landmarks)
     if points.ndim != 2 or points.shape[1] != 3:
         raise InputError(f"landmarks must have the shape (landmarks, 3), not {points.shape}")
+    if not np.isfinite(points).all():
+        raise InputError("a landmark has a coordinate that is not a finite number")
     frame = points[:, 0].astype(np.int64)
-    if ((frame < 0) | (frame > len(matrices))).any():
-        raise InputError(f"a landmark lies on frame {frame.max()}, the last frame is {len(matrices)}")
+    strange = (frame != points[:, 0]) | (frame < 0) | (frame > len(matrices))
+    if strange.any():
+        raise InputError(f"a landmark lies on frame {points[strange, 0][0]:g}, the last frame is {len(matrices)}")
     pixels = np.column_stack([points[:, 1:], np.ones(len(points))])
     matrices = np.concatenate([np.zeros((1, 3, 3)), matrices])
     return np.asarray(np.einsum("nij,nj->in", matrices[frame], pixels))

@@ -1,6 +1,6 @@
 """How far predicted numbers are from true ones.
 
-All functions work along the last axis and keep the axes before it, and take optional weights (non-negative, of any
+The metrics work along the last axis and keep the axes before it, and take optional weights (non-negative, of any
 shape that broadcasts), so that a bootstrap is the same call with another weight for each sample.
 """
 
@@ -128,12 +128,18 @@ def pearson_correlation(
     one, two, weight = _samples(reference, prediction, weights)
     counted = weight > 0
     with np.errstate(invalid="ignore"):  # means without samples are undefined already
-        one_deviation = one - _mean(one, weight)[..., None]
-        two_deviation = two - _mean(two, weight)[..., None]
+        one_deviation = _scaled(one - _mean(one, weight)[..., None])
+        two_deviation = _scaled(two - _mean(two, weight)[..., None])
         covariance = _mean(one_deviation * two_deviation, weight)
         scale = np.sqrt(_mean(np.square(one_deviation), weight) * _mean(np.square(two_deviation), weight))
         varied = _varies(one, counted) & _varies(two, counted)
     return np.clip(quotient(covariance, scale, where=varied), -1, 1)
+
+
+def _scaled(deviation: Floats) -> Floats:
+    """Divide deviations by their largest, so that squares neither overflow nor vanish."""
+    largest = np.max(np.abs(deviation), axis=-1, keepdims=True, initial=0.0)
+    return deviation / np.where(largest > 0, largest, 1.0)
 
 
 def _varies(values: Floats, counted: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:

@@ -23,13 +23,14 @@ import numpy.typing as npt
 
 from podium.metrics._kernels import surfaces as kernels
 from podium.metrics._kernels.areas import contour_lengths, surfel_areas
-from podium.metrics._pairs import MASK, Labels, Pair, Regions, pair_up, which_empty
+from podium.metrics._pairs import MASK, Labels, Pair, Regions, as_mask, pair_up, which_empty
 from podium.metrics._scratch import Scratch
 from podium.metrics.registry import declare
 from podium.model import Direction, InputError
 
 __all__ = [
     "Boundary",
+    "DirectedDistances",
     "SurfaceDistances",
     "average_symmetric_surface_distance",
     "hausdorff_distance",
@@ -131,8 +132,10 @@ class SurfaceDistances:
         spacing_mm: Sequence[float] | None = None,
         boundary: Boundary = "surfel",
     ) -> SurfaceDistances:
-        """Measure two masks, boolean or 0 and 1, of the same 2-D or 3-D shape."""
-        return surface_distances(reference, prediction, regions=MASK, spacing_mm=spacing_mm, boundary=boundary)["mask"]
+        """Measure two masks, of the same 2-D or 3-D shape: what is not zero is inside."""
+        return surface_distances(
+            as_mask(reference), as_mask(prediction), regions=MASK, spacing_mm=spacing_mm, boundary=boundary
+        )["mask"]
 
     @property
     def empty(self) -> str | None:
@@ -186,8 +189,6 @@ def _measure(pair: Pair, table: npt.NDArray[np.uint8], regions: int, boundary: B
     if pair.nothing:
         nothing = DirectedDistances(np.zeros(0), np.zeros(0), np.zeros(0, np.int64))
         return [SurfaceDistances(nothing, nothing, boundary)] * regions
-    near = _neighbourhood(pair.spacing)
-    pad = np.maximum(np.abs(near.offsets).max(axis=0), 1)
     lattice = pair.upper - pair.lower
     find = kernels.voxels
     areas = np.ones(256)
@@ -195,6 +196,8 @@ def _measure(pair: Pair, table: npt.NDArray[np.uint8], regions: int, boundary: B
         lattice = lattice + np.array([not pair.flat, 1, 1])
         find = kernels.surfels
         areas = contour_lengths(pair.spacing) if pair.flat else surfel_areas(pair.spacing)
+    near = _neighbourhood(pair.spacing, tuple(lattice[3 - len(pair.spacing) :].tolist()))
+    pad = near.reach
     depth, height, width = (lattice + 2 * pad).tolist()
     shape = (depth, height, -(-width // 8) * 8)  # rows of whole 64-bit words
     steps = near.offsets @ np.array([shape[1] * shape[2], shape[2], 1])
@@ -212,17 +215,21 @@ def _measure(pair: Pair, table: npt.NDArray[np.uint8], regions: int, boundary: B
 
     def directed(region: int, own: int) -> DirectedDistances:
         places, corners, _ = surfaces[own]
-        other_places, other_corners, other_marks = surfaces[1 - own]
+        others, _ = kernels.elements(*surfaces[1 - own][:2], region, areas)
+        if others.size == 0:
+            here, size = kernels.elements(places, corners, region, areas)
+            count = min(here.size, 1)
+            return DirectedDistances(np.full(count, np.inf), np.full(count, size), np.full(count, here.size))
         sizes, counts = np.zeros(near.distances.size), np.zeros(near.distances.size, np.int64)
-        far = kernels.measure(places, corners, region, areas, other_marks, steps, near.bins, sizes, counts)
+        unmet, unmet_sizes = np.empty(places.size, np.int64), np.empty(places.size)
+        far = kernels.measure(
+            places, corners, region, areas, surfaces[1 - own][2], steps, near.bins, sizes, counts, unmet, unmet_sizes
+        )
         occurring = np.flatnonzero(counts)
         result = DirectedDistances(near.distances[occurring], sizes[occurring], counts[occurring])
         if far:
-            here, size = kernels.elements(places, corners, region, areas)
-            there, _ = kernels.elements(other_places, other_corners, region, areas)
-            unmet = kernels.without_mark(here, region, other_marks, steps)
-            distances = _far_distances(here[unmet], there, shape, pair)
-            result = result.merged(DirectedDistances(distances, size[unmet], np.ones(far, np.int64)))
+            distances = _far_distances(unmet[:far], others, shape, pair)
+            result = result.merged(DirectedDistances(distances, unmet_sizes[:far], np.ones(far, np.int64)))
         return result
 
     return [SurfaceDistances(directed(region, 0), directed(region, 1), boundary) for region in range(regions)]
@@ -230,20 +237,29 @@ def _measure(pair: Pair, table: npt.NDArray[np.uint8], regions: int, boundary: B
 
 @dataclass(frozen=True, slots=True)
 class _Neighbourhood:
-    """Lattice offsets (z, y, x) in order of their length, the distinct lengths, and which of those each one has."""
+    """Lattice offsets (z, y, x) in order of their length.
+
+    `distances` are the distinct lengths, `bins` which of them each offset has, `reach` how far they go, at least 1.
+    """
 
     offsets: npt.NDArray[np.int64]
     distances: Floats
     bins: npt.NDArray[np.int64]
+    reach: npt.NDArray[np.int64]
+
+
+def _neighbourhood(spacing: tuple[float, ...], lattice: tuple[int, ...]) -> _Neighbourhood:
+    """Return about as many lattice offsets around the origin as are worth probing, none longer than the lattice."""
+    dimensions = len(spacing)
+    ball = {2: np.pi, 3: 4 / 3 * np.pi}[dimensions]
+    radius = float((_PROBES / ball * np.prod(spacing)) ** (1 / dimensions))
+    reach = tuple(min(int(radius / s), n) for s, n in zip(spacing, lattice, strict=True))
+    return _offsets(spacing, radius, reach)
 
 
 @lru_cache(maxsize=64)
-def _neighbourhood(spacing: tuple[float, ...]) -> _Neighbourhood:
-    """Return about as many lattice offsets around the origin as are worth probing."""
+def _offsets(spacing: tuple[float, ...], radius: float, reach: tuple[int, ...]) -> _Neighbourhood:
     dimensions = len(spacing)
-    ball = {2: np.pi, 3: 4 / 3 * np.pi}[dimensions]
-    radius = (_PROBES / ball * np.prod(spacing)) ** (1 / dimensions)
-    reach = [int(radius / s) for s in spacing]
     grid = np.stack(np.meshgrid(*(np.arange(-n, n + 1) for n in reach), indexing="ij"), axis=-1)
     offsets = grid.reshape(-1, dimensions)
     lengths = _lengths(offsets, spacing)
@@ -251,7 +267,7 @@ def _neighbourhood(spacing: tuple[float, ...]) -> _Neighbourhood:
     order = order[lengths[order] <= radius]
     distances, bins = np.unique(lengths[order], return_inverse=True)
     offsets = np.concatenate([np.zeros((order.size, 3 - dimensions), np.int64), offsets[order]], axis=1)
-    return _Neighbourhood(offsets, distances, bins)
+    return _Neighbourhood(offsets, distances, bins, np.maximum(np.abs(offsets).max(axis=0), 1))
 
 
 def _lengths(offsets: npt.NDArray[np.int64], spacing: tuple[float, ...]) -> Floats:
@@ -266,11 +282,9 @@ def _lengths(offsets: npt.NDArray[np.int64], spacing: tuple[float, ...]) -> Floa
 def _far_distances(
     places: npt.NDArray[np.int64], others: npt.NDArray[np.int64], shape: tuple[int, ...], pair: Pair
 ) -> Floats:
-    """Return the exact distance from each place to the nearest of the others, however far; infinite without any."""
+    """Return the exact distance from each place to the nearest of the others, however far."""
     from scipy.spatial import cKDTree
 
-    if others.size == 0:
-        return np.full(places.size, np.inf)
     axes = slice(3 - len(pair.spacing), 3)
     here, there = (np.stack(np.unravel_index(p, shape)[axes], axis=1) for p in (places, others))
     nearest = cKDTree(there * pair.spacing, balanced_tree=False, compact_nodes=False).query(here * pair.spacing)[1]
@@ -311,6 +325,8 @@ def surface_dice(distances: SurfaceDistances, *, tolerance_mm: float = 1.0) -> f
     ----------
     Nikolov et al. 2018, arXiv 1809.04430.
     """
+    if not tolerance_mm >= 0:
+        raise InputError(f"a tolerance is a length from 0, not {tolerance_mm}")
     within = sum(float(d.sizes[d.distances <= tolerance_mm].sum()) for d in distances.directed)
     return within / sum(float(d.sizes.sum()) for d in distances.directed)
 

@@ -3,11 +3,14 @@
 from podium.model.challenge import Case, Challenge, Expected, Quantity, Role, Status, Value
 from podium.model.cube import Column, Cube, Floats, Scores
 from podium.model.errors import InputError
-from podium.model.labelmap import Box, LabelMap
+from podium.model.labelmap import LARGEST_LABEL, LONGEST_MM, SHORTEST_MM, Box, LabelMap, as_labels
 from podium.model.leaderboard import Entry, Heading, Leaderboard
 from podium.model.metric import UNDEFINED, Direction, Metric
 
 __all__ = [
+    "LARGEST_LABEL",
+    "LONGEST_MM",
+    "SHORTEST_MM",
     "UNDEFINED",
     "Box",
     "Case",
@@ -28,4 +31,5 @@ __all__ = [
     "Scores",
     "Status",
     "Value",
+    "as_labels",
 ]

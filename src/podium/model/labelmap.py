@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -13,7 +12,30 @@ import numpy.typing as npt
 
 from podium.model.errors import InputError
 
-__all__ = ["Box", "LabelMap"]
+__all__ = ["LARGEST_LABEL", "LONGEST_MM", "SHORTEST_MM", "Box", "LabelMap"]
+
+SHORTEST_MM, LONGEST_MM = 1e-6, 1e6
+"""A voxel is between a nanometre and a kilometre long; anything else is a mistake."""
+
+LARGEST_LABEL = 2**32 - 1
+
+
+def as_labels(array: npt.NDArray[Any]) -> npt.NDArray[np.unsignedinteger[Any]]:
+    """Return whole numbers from 0 in the smallest of uint8, uint16 and uint32 that holds them."""
+    if array.dtype == np.bool_:
+        return array.view(np.uint8)
+    if array.dtype.kind not in "iuf":
+        raise InputError(f"labels must be numbers, not {array.dtype}")
+    if array.dtype == np.uint8 or array.size == 0:
+        return array.astype(np.uint8, copy=False)
+    low, high = array.min(), array.max()
+    whole = array.dtype.kind != "f" or bool(np.isfinite(low + high) and np.array_equal(array, np.rint(array)))
+    if not whole or low < 0 or high > LARGEST_LABEL:
+        raise InputError(f"labels must be whole numbers from 0 to {LARGEST_LABEL}, found {low} to {high}")
+    for narrow in (np.uint8, np.uint16, np.uint32):
+        if high <= np.iinfo(narrow).max:
+            break
+    return array.astype(narrow)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +95,7 @@ class LabelMap:
     def __post_init__(self) -> None:
         if self.array.ndim not in (2, 3):
             raise InputError(f"a label map has 2 or 3 dimensions, not {self.array.ndim}")
-        if len(self.spacing) != self.array.ndim or not all(math.isfinite(s) and s > 0 for s in self.spacing):
+        if len(self.spacing) != self.array.ndim or not all(SHORTEST_MM <= s <= LONGEST_MM for s in self.spacing):
             raise InputError(f"spacing must be {self.array.ndim} positive numbers, not {self.spacing}")
 
     @property
@@ -102,10 +124,8 @@ class LabelMap:
         >>> LabelMap.from_array(np.array([[0, 0, 2], [0, 0, 2]])).box
         Box(lower=(0, 2), upper=(2, 3))
         """
-        labels, counts = np.unique(array, return_counts=True)
-        if labels.size and (labels[0] < 0 or not np.array_equal(labels, np.floor(labels))):
-            raise InputError(f"labels must be whole numbers from 0, found {labels[0]} to {labels[-1]}")
-        narrow = array.astype(np.min_scalar_type(int(labels[-1]) if labels.size else 0))
+        narrow = as_labels(array)
+        labels, counts = np.unique(narrow, return_counts=True)
         occupied = [
             np.flatnonzero(narrow.any(axis=tuple(other for other in range(array.ndim) if other != axis)))
             for axis in range(array.ndim)

@@ -79,7 +79,7 @@ class Metric(Generic[P, R]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Measure; where the first argument says that it is empty, return what is declared for that case."""
-        case: Any = getattr(args[0], "empty", None) if args else None
+        case: Any = next((given.empty for given in (*args, *kwargs.values()) if hasattr(given, "empty")), None)
         if case in self.empty:
             return self.empty[case]  # type: ignore[return-value]  # metrics of measured pairs return a float
         return self.function(*args, **kwargs)

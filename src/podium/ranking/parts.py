@@ -82,16 +82,16 @@ def competition_ranks(values: Floats, *, direction: Direction, among: Sequence[b
     keys = rounded(np.where(chosen, values, np.nan))
     keys = np.where(np.isnan(keys), np.inf, -keys if direction is Direction.HIGHER else keys)
     ranked = keys[..., chosen]
+    order = np.argsort(ranked, axis=-1, kind="stable")
+    ordered = np.take_along_axis(ranked, order, axis=-1)
+    # The rank of a value is the place of the first of its equals.
+    first = np.ones(ranked.shape, bool)
+    first[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
+    places = np.where(first, np.arange(1, ranked.shape[-1] + 1), 0)
+    ranks = np.empty(ranked.shape)
+    np.put_along_axis(ranks, order, np.maximum.accumulate(places, axis=-1).astype(np.float64), axis=-1)
     result = np.full(values.shape, np.nan)
-    ordered = np.sort(ranked, axis=-1)
-    if ranked.ndim == 1:
-        result[chosen] = 1.0 + np.searchsorted(ordered, ranked)
-        return result
-    flat, ordered = ranked.reshape(-1, ranked.shape[-1]), ordered.reshape(-1, ranked.shape[-1])
-    ranks = np.empty(flat.shape)
-    for row, (own, order) in enumerate(zip(flat, ordered, strict=True)):
-        ranks[row] = 1.0 + np.searchsorted(order, own)
-    result[..., chosen] = ranks.reshape(ranked.shape)
+    result[..., chosen] = ranks
     return result
 
 

@@ -14,16 +14,21 @@ from podium.model import InputError, LabelMap
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["comparison", "save"]
+__all__ = ["check_name", "comparison", "save"]
 
 # Okabe and Ito's palette: told apart with any kind of colour vision.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
 
 
-def save(figure: Figure, path: Path) -> None:
-    """Write a figure; the format follows from the name."""
+def check_name(path: Path) -> None:
+    """Refuse a name whose ending tells no format, before anything is drawn."""
     if path.suffix.lower() not in (".png", ".pdf", ".svg"):
         raise InputError(f"a figure ends with .png, .pdf or .svg, not '{path.suffix}'", path=path)
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure; the format follows from the name."""
+    check_name(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150)
 
@@ -52,6 +57,7 @@ def comparison(
     figure = Figure(figsize=(9.6, 4.4), layout="constrained")
     left, right = figure.subplots(1, 2)
     truth, guess, spacing, where = _most_disputed_slice(reference, prediction)
+    truth, guess = (np.pad(plane, 1) for plane in (truth, guess))  # contours close at the border of the image
     rows, columns = np.nonzero((truth > 0) | (guess > 0))
     margin = 6
     window = (

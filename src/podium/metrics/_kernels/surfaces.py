@@ -16,6 +16,7 @@ from podium._jit import kernel
 
 _LOW_BITS = np.uint64(0x0101010101010101)
 _GATHER = np.uint64(0x0102040810204080)
+_PATIENCE = 32
 
 
 @kernel
@@ -167,52 +168,44 @@ def _code(corners, region):
 
 
 @kernel
-def measure(places, corners, region, areas, marks, steps, bins, sizes, counts):
+def measure(places, corners, region, areas, marks, steps, bins, sizes, counts, unmet, unmet_sizes):
     """Measure from every element of one region's boundary to the nearest marked place of the other boundary.
 
     `steps` lead from a place to its neighbours in order of their distance, so the first mark met is the nearest. Adds
-    each element's size (area) and number to the bin of its distance. Returns how many elements met no mark.
+    each element's size (area) and number to the bin of its distance. Elements that met no mark are listed; after many
+    in a row only the nearest steps are tried, since the boundaries are evidently far apart here. Returns how many.
     """
     bit = np.uint8(1 << region)
-    far = 0
+    far = in_a_row = 0
     for k in range(places.size):
         code = _code(corners[k], region)
         if code == 0 or code == 255:
             continue
-        place = np.int64(places[k])
-        for step in range(steps.size):
+        place = places[k]
+        tried = steps.size if in_a_row < _PATIENCE else min(_PATIENCE, steps.size)
+        for step in range(tried):
             if marks[place + steps[step]] & bit:
                 sizes[bins[step]] += areas[code]
                 counts[bins[step]] += 1
+                in_a_row = 0
                 break
         else:
+            unmet[far] = place
+            unmet_sizes[far] = areas[code]
             far += 1
+            in_a_row += 1
     return far
 
 
 @kernel
 def elements(places, corners, region, areas):
-    """Return the places and the sizes of one region's boundary elements."""
+    """Return the places of one region's boundary elements, and their size in all."""
     chosen = np.empty(places.size, np.int64)
-    sizes = np.empty(places.size)
-    count = 0
+    count, size = 0, 0.0
     for k in range(places.size):
         code = _code(corners[k], region)
         if code != 0 and code != 255:
             chosen[count] = places[k]
-            sizes[count] = areas[code]
+            size += areas[code]
             count += 1
-    return chosen[:count], sizes[:count]
-
-
-@kernel
-def without_mark(places, region, marks, steps):
-    """Return for each place whether no step from it leads to a mark of the region."""
-    bit = np.uint8(1 << region)
-    missing = np.ones(places.size, np.bool_)
-    for k in range(places.size):
-        for step in range(steps.size):
-            if marks[places[k] + steps[step]] & bit:
-                missing[k] = False
-                break
-    return missing
+    return chosen[:count], size

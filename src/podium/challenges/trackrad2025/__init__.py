@@ -1,0 +1,1 @@
+"""TrackRAD 2025: real-time tumour tracking on cine-MRI."""

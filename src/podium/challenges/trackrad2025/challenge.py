@@ -1,0 +1,201 @@
+"""TrackRAD 2025: real-time tumour tracking on cine-MRI. Rules and their sources are in the README beside this file."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from podium.challenges.trackrad2025 import scoring
+from podium.challenges.trackrad2025.dose import Plan, plan_dose, relative_d98
+from podium.challenges.trackrad2025.frames import METRICS, Frames, empty_value, measure_frames
+from podium.challenges.trackrad2025.sequences import LabelSequence, check_shape, geometry_differences, read_sequence
+from podium.model import Case, Challenge, Cube, Direction, Expected, Floats, InputError, Quantity, Scores, Status, Value
+
+BASELINE = scoring.BASELINE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Truth:
+    """The reference of a case, and the dose planned on its first target."""
+
+    sequence: LabelSequence
+    first: int
+    plan: Plan
+
+
+@dataclass
+class TrackRAD2025(Challenge):
+    """Four geometric metrics per frame, a dose metric per sequence, and the runtime; six ranks, averaged."""
+
+    name: ClassVar[str] = "trackrad2025"
+    title: ClassVar[str] = "TrackRAD 2025"
+    page: ClassVar[str] = "https://trackrad2025.grand-challenge.org"
+    summary: ClassVar[str] = (
+        "A tumour tracked through cine-MRI. Dice, HD95, mean average surface distance and centre distance are averaged "
+        "over frames, then over cases; the dose that 98 % of the target still receive, over cases; seconds per frame "
+        "are fitted. Six ranks are averaged, and the lowest wins. At most 1 s a frame, and better than no tracking in "
+        "at least one geometric metric. A failed case counts as nothing found in any frame."
+    )
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        """Four metrics averaged over frames, the relative D98, and the number of frames."""
+        side = "the longer side of the image"
+        return (
+            Quantity("dice", "Dice", "", Direction.HIGHER, price="0"),
+            Quantity("hd95", "HD95", "mm", Direction.LOWER, price=side),
+            Quantity("masd", "MASD", "mm", Direction.LOWER, price=side),
+            Quantity("centre_distance", "Centre distance", "mm", Direction.LOWER, price=side),
+            Quantity("relative_d98", "Relative D98", "", Direction.HIGHER, price="0"),
+            Quantity("frames", "Frames", "", Direction.NONE, price="none: it follows from the truth"),
+        )
+
+    def cases(self, truth: Path) -> list[Case]:
+        """Find A_001/targets/A_001_labels.mha; labels of further observers lie beside it and are left alone."""
+        found = []
+        for folder in sorted(path for path in truth.iterdir() if path.is_dir()):
+            labels = folder / "targets" / f"{folder.name}_labels.mha"
+            if labels.is_file():
+                found.append(Case(folder.name, (labels, folder / "scanned-region.json")))
+        return found
+
+    def expected(self, case: Case) -> Expected:
+        """Name the prediction: A_001.mha."""
+        return Expected(case.name, (f"{case.name}.mha", f"{case.name}_labels.mha"))
+
+    def load(self, case: Case) -> Truth:
+        """Read the reference and plan the dose on the first frame that has a target."""
+        labels, region = case.files
+        sequence = read_sequence(labels)
+        present = np.flatnonzero(sequence.present)
+        if not present.size:
+            raise InputError("no frame of the reference has a target", path=labels)
+        first = int(present[0])
+        plan = plan_dose(
+            sequence.frame(first), region=_region(region), spacing_mm=sequence.spacing_mm, edition=self.edition
+        )
+        return Truth(sequence, first, plan)
+
+    def measure(self, case: Case, truth: Truth, prediction: Path) -> list[Value]:
+        """Measure every frame of a prediction, and the sequence."""
+        guess = read_sequence(prediction)
+        check_shape(truth.sequence, guess, path=prediction)
+        if self.edition == "code" and not guess.labels.size:
+            raise InputError("no frame has a target", path=prediction, advice="Every pixel is 0")
+        differences = geometry_differences(truth.sequence, guess)
+        return self._values(case, truth, guess, warning=f"accepted although {differences}" if differences else "")
+
+    def _values(self, case: Case, truth: Truth, guess: LabelSequence, *, warning: str = "") -> list[Value]:
+        frames = measure_frames(truth.sequence, guess, edition=self.edition)
+        values = [
+            _averaged(case.name, metric, frames.values[metric][frames.averaged], warning=warning) for metric in METRICS
+        ]
+        dose = relative_d98(truth.plan, frames.shifts, frames=frames.listed.size, edition=self.edition)
+        if np.isnan(dose):
+            reason = "no dose is planned where the target is"
+            values.append(Value(case.name, "relative_d98", None, status=Status.UNDEFINED, reason=reason))
+        else:
+            values.append(Value(case.name, "relative_d98", dose, reason=warning))
+        values.append(Value(case.name, "frames", float(truth.sequence.shape[0])))
+        if self.edition == "code":
+            values += _spread(case.name, frames)
+        return values + _frame_values(case.name, frames)
+
+    def failed(self, case: Case, truth: Truth, status: Status, reason: str) -> list[Value]:
+        """Price a failed case: as if nothing had been found in any frame. Its frames are counted all the same."""
+        prices = {metric: empty_value(truth.sequence, metric, edition=self.edition) for metric in METRICS}
+        prices |= {"relative_d98": 0.0, "frames": float(truth.sequence.shape[0])}
+        return [Value(case.name, metric, price, status=status, reason=reason) for metric, price in prices.items()]
+
+    def baselines(self) -> tuple[str, ...]:
+        """No tracking: the first target, repeated in every frame."""
+        return (BASELINE,)
+
+    def measure_baseline(self, name: str, case: Case, truth: Truth) -> list[Value]:
+        """Measure what not tracking at all would give."""
+        if name != BASELINE:
+            raise InputError(f"{self.title} has no baseline called {name!r}", advice=f"There is: {BASELINE}")
+        return self._values(case, truth, truth.sequence.repeated(truth.first))
+
+    def check(self, case: Case | None, prediction: Path) -> list[str]:
+        """Say what is wrong with a prediction; with its case at hand, also whether its shape is the reference's."""
+        problems = []
+        if case is None and not re.fullmatch(r"[^.]+\.mha", prediction.name):
+            problems.append("the name is not of the form A_001.mha")
+        guess = read_sequence(prediction)
+        if case is not None and case.files and case.files[0].is_file():
+            try:
+                check_shape(read_sequence(case.files[0]), guess, path=prediction)
+            except InputError as error:
+                problems.append(". ".join(filter(None, (error.found, error.advice))))
+        if not guess.labels.size:
+            problems.append("no frame has a target: every pixel is 0")
+        elif self.edition == "code" and guess.labels.max() > 1:
+            problems.append(
+                f"a pixel is {guess.labels.max()}: the organisers' code scores such a Dice wrongly; use 0 and 1"
+            )
+        return problems
+
+    def notes(self, cube: Cube) -> tuple[str, ...]:
+        """Say whose time is unknown, and where the loading time or the baseline is."""
+        return scoring.notes(cube)
+
+    def ineligible(self, cube: Cube) -> Mapping[str, str]:
+        """Exclude what takes more than 1 s a frame, and what nowhere outperforms no tracking."""
+        return scoring.ineligible(cube)
+
+    def score(self, cube: Cube, weights: Floats, ranked: Sequence[bool]) -> Scores:
+        """Average over cases, fit the runtime, rank six times, and average the ranks."""
+        return scoring.score(cube, weights, ranked, edition=self.edition)
+
+
+def _region(path: Path) -> str:
+    """Read which part of the body was scanned, which decides how steeply the dose falls off."""
+    advice = 'It must hold one string, such as "thorax" or "abdomen"'
+    if not path.is_file():
+        raise InputError("there is no such file", path=path, advice=advice)
+    try:
+        region = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        raise InputError("this is not JSON", path=path, advice=advice) from None
+    if not isinstance(region, str):
+        raise InputError(f"the scanned region is {region!r}", path=path, advice=advice)
+    return region.strip().lower()
+
+
+def _averaged(case: str, metric: str, numbers: Floats, *, warning: str) -> Value:
+    if not numbers.size:
+        reason = "only one frame has a target, and the first does not count"
+        return Value(case, metric, None, status=Status.UNDEFINED, reason=reason)
+    return Value(case, metric, float(numbers.mean()), reason=warning)
+
+
+def _spread(case: str, frames: Frames) -> list[Value]:
+    """Return what else the organisers' code reports of a sequence; its maximum alone includes the first entry."""
+    values = []
+    for metric in METRICS:
+        numbers, all_numbers = frames.values[metric][frames.averaged], frames.values[metric][frames.listed]
+        if numbers.size and np.isfinite(all_numbers).all():
+            spread = {"std": numbers.std(), "min": numbers.min(), "max": all_numbers.max()}
+            values += [Value(case, f"{metric}_{name}", float(x), unit="sequence") for name, x in spread.items()]
+    return values
+
+
+def _frame_values(case: str, frames: Frames) -> list[Value]:
+    """Return the numbers of every frame that has a reference; frames are counted from 1."""
+    return [
+        Value(case, metric, value, unit=f"frame {number:04d}")
+        for metric in METRICS
+        for number, value in enumerate(frames.values[metric].tolist(), start=1)
+        if not math.isnan(value)
+    ]
+
+
+CHALLENGE = TrackRAD2025

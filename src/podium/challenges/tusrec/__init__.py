@@ -1,0 +1,1 @@
+"""TUS-REC: trackerless freehand ultrasound reconstruction."""

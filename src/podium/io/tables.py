@@ -1,0 +1,214 @@
+"""Tables of numbers from files that strangers send: MATLAB files, named lines of text, and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.io._matlab import MAX_VARIABLE_BYTES, read_mat
+from podium.model import InputError
+
+__all__ = ["MAX_TEXT_BYTES", "MAX_VARIABLE_BYTES", "Table", "read_csv", "read_lines", "read_mat", "read_timing"]
+
+MAX_TEXT_BYTES = 2**26
+"""A text file with more bytes than this is refused."""
+
+_SHOWN = 5
+
+
+class Table(NamedTuple):
+    """Named rows and their numbers, by column; NaN where a field is empty."""
+
+    names: tuple[str, ...]
+    columns: dict[str, npt.NDArray[np.float64]]
+
+
+def read_lines(path: Path, columns: Sequence[str]) -> Table:
+    """Read lines of the form `name: number, number, …`, one number for each of the columns.
+
+    Empty lines are passed over; an empty field is NaN.
+
+    Raises
+    ------
+    InputError
+        Lines of another form, with another count of numbers, or with the name of an earlier line; all are named.
+    """
+    problems, rows = _Problems(), []
+    for place, line in enumerate(_text(path).splitlines(), start=1):
+        if not line.strip():
+            continue
+        name, colon, fields = line.partition(":")
+        if not colon or not name.strip():
+            problems.add(f"line {place} is not of the form 'name: {', '.join(columns)}'")
+            continue
+        rows.append((place, name.strip(), fields.split(",")))
+    return _table(rows, columns, problems, path)
+
+
+def read_csv(path: Path, columns: Sequence[str], *, optional: Sequence[str] = ()) -> Table:
+    """Read a CSV file whose first line names the columns and whose first column names the rows.
+
+    Upper and lower case do not matter in the first line, nor does the order of columns; others than those asked for
+    are passed over. An empty field is NaN.
+
+    Parameters
+    ----------
+    path
+        A CSV file, separated by commas.
+    columns, optional
+        Which columns are read, and which also if they are there.
+
+    Raises
+    ------
+    InputError
+        Columns are missing, or rows have another number of fields, no number, or the name of an earlier row; all are
+        named.
+    """
+    header, lines = _csv(path)
+    if header[0] in {column.lower() for column in columns}:
+        raise InputError(f"the first column is '{header[0]}'", path=path, advice="It must hold the names of the rows")
+    _demand(header, columns, path)
+    read = [*columns, *(name for name in optional if name.lower() in header)]
+    places = [header.index(name.lower()) for name in read]
+    problems, rows = _Problems(), []
+    for place, fields in lines:
+        if len(fields) != len(header):
+            problems.add(f"line {place} has {len(fields)} fields, the first line {len(header)}")
+        elif not fields[0].strip():
+            problems.add(f"line {place} has no name")
+        else:
+            rows.append((place, fields[0].strip(), [fields[at] for at in places]))
+    return _table(rows, read, problems, path)
+
+
+def read_timing(path: Path) -> dict[str, tuple[float, float | None]]:
+    """Read timing.csv, with columns case, seconds and perhaps frames.
+
+    Returns
+    -------
+    dict
+        Seconds and frames of each case; None where no frames are given.
+
+    Raises
+    ------
+    InputError
+        Columns are missing, a case is listed twice, seconds are no number from 0, or frames no number above 0; all
+        that is wrong is named.
+    """
+    header, lines = _csv(path)
+    _demand(header, ("case", "seconds"), path)
+    problems = _Problems()
+    timing: dict[str, tuple[float, float | None]] = {}
+    for place, fields in lines:
+        if len(fields) != len(header):
+            problems.add(f"line {place} has {len(fields)} fields, the first line {len(header)}")
+            continue
+        row = {name: field.strip() for name, field in zip(header, fields, strict=True)}
+        seconds = _number(row["seconds"])
+        frames = _number(row["frames"]) if row.get("frames") else None
+        if not row["case"]:
+            problems.add(f"line {place} names no case")
+        elif row["case"] in timing:
+            problems.add(f"line {place}: case {row['case']} is listed a second time")
+        elif seconds is None or not 0 <= seconds < math.inf:
+            problems.add(f"line {place}: seconds are {row['seconds'][:40]!r}, not a number from 0")
+        elif row.get("frames") and (frames is None or not 0 < frames < math.inf):
+            problems.add(f"line {place}: frames are {row['frames'][:40]!r}, not a number above 0")
+        else:
+            timing[row["case"]] = seconds, frames
+    problems.raise_for(path)
+    return timing
+
+
+class _Problems:
+    """Everything that is wrong with a file, so that it can be said at once."""
+
+    def __init__(self) -> None:
+        self._all: list[str] = []
+
+    def add(self, problem: str) -> None:
+        self._all.append(problem)
+
+    def raise_for(self, path: Path) -> None:
+        """Raise an error that names the first problems, if there are any."""
+        if self._all:
+            more = f"; and {len(self._all) - _SHOWN} more" if len(self._all) > _SHOWN else ""
+            raise InputError("; ".join(self._all[:_SHOWN]) + more, path=path)
+
+
+def _table(
+    rows: Iterable[tuple[int, str, list[str]]], columns: Sequence[str], problems: _Problems, path: Path
+) -> Table:
+    """Turn lines (place, name, fields) into numbers, or say what is wrong with them."""
+    names: dict[str, int] = {}
+    values = []
+    for place, name, fields in rows:
+        if len(fields) != len(columns):
+            problems.add(
+                f"line {place} ({name[:40]}) has {len(fields)} values, not {len(columns)}: {', '.join(columns)}"
+            )
+            continue
+        if name in names:
+            problems.add(f"line {place}: {name[:40]} was in line {names[name]} already")
+        names.setdefault(name, place)
+        numbers = [math.nan if not field.strip() else _number(field) for field in fields]
+        for column, field, number in zip(columns, fields, numbers, strict=True):
+            if number is None:
+                problems.add(f"line {place} ({name[:40]}): {column} is {field.strip()[:40]!r}, not a number")
+        values.append([math.nan if number is None else number for number in numbers])
+    problems.raise_for(path)
+    if not values:
+        raise InputError("there are no rows", path=path)
+    return Table(tuple(names), dict(zip(columns, np.array(values, np.float64).T, strict=True)))
+
+
+def _number(field: str) -> float | None:
+    """Return a number as people write it, or None; Python alone would take 1_000 and digits of any script."""
+    try:
+        return float(field) if field.isascii() and "_" not in field else None
+    except ValueError:
+        return None
+
+
+def _csv(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """Return the names in the first line, in lower case, and the other lines with their numbers."""
+    reader = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
+    try:
+        lines = [(reader.line_num, fields) for fields in reader if any(field.strip() for field in fields)]
+    except csv.Error as error:
+        raise InputError(f"line {reader.line_num} is not CSV ({error})", path=path) from None
+    if not lines:
+        raise InputError("the file is empty", path=path)
+    header = [name.strip().lower() for name in lines[0][1]]
+    if double := sorted({name for name in header if name and header.count(name) > 1}):
+        raise InputError(f"two columns are called '{double[0][:40]}'", path=path)
+    return header, lines[1:]
+
+
+def _demand(header: list[str], columns: Sequence[str], path: Path) -> None:
+    missing = [name for name in columns if name.lower() not in header]
+    if missing:
+        separated = any(";" in name or "\t" in name for name in header)
+        raise InputError(
+            f"there is no column {', '.join(missing)}; the first line is '{','.join(header)[:80]}'",
+            path=path,
+            advice="Separate columns with commas" if separated else "The first line must name the columns",
+        )
+
+
+def _text(path: Path) -> str:
+    with path.open("rb") as file:
+        content = file.read(MAX_TEXT_BYTES + 1)
+    if len(content) > MAX_TEXT_BYTES:
+        raise InputError(f"the file has more than {MAX_TEXT_BYTES:,} bytes", path=path)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError("this is not text in UTF-8", path=path, advice="Save it as plain text") from None
