@@ -23,6 +23,8 @@ warnings.simplefilter("ignore")  # peers use deprecated names
 import nibabel
 import numpy as np
 import SimpleITK
+import trackrad
+import tusrec
 from cases import Case, kits21_cases
 from harness import Row, best_of
 from isal import isal_zlib
@@ -269,6 +271,8 @@ def main() -> None:
             "surfaces": lambda: surfaces(cases),
             "threads": lambda: threads(cases),
             "displacements": lambda: displacements(folder),
+            "tusrec": lambda: tusrec.rows(folder),
+            "trackrad": trackrad.rows,
             "start_up": lambda: start_up(cases[-1]),
         }
         rows = []

@@ -98,7 +98,7 @@ def test_failures_are_explained_and_exit_code_says_so(demos, name, tmp_path):
     arguments = ["--truth", folder / name / "truth", "--submissions", folder / name / "submissions", "--out", tmp_path]
     result = CliRunner().invoke(app, ["evaluate", name, *map(str, arguments)])
     assert result.exit_code == 3, result.output
-    lines = list(csv.DictReader((tmp_path / "failures.csv").open()))
+    lines = list(csv.DictReader((tmp_path / "failures.csv").read_text().splitlines()))
     assert {line["submission"] for line in lines if line["status"] in ("missing", "invalid")} >= {"unlucky"}
     assert all(line["reason"] for line in lines)
     assert not any(str(tmp_path.parent.parent) in line["reason"] for line in lines)

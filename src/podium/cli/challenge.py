@@ -197,6 +197,7 @@ def run(
 
     started = datetime.now(UTC)
     found = find_submissions(submissions, baselines=tuple(baselines or ()))
+    console = Console(stderr=True)
     with Progress(
         TextColumn(f"{challenge.title}: {len(found)} submissions"),
         BarColumn(),
@@ -204,8 +205,9 @@ def run(
         TextColumn("cases"),
         Rate(),
         TimeRemainingColumn(),
-        console=Console(stderr=True),
+        console=console,
         transient=True,
+        disable=not console.is_terminal,
     ) as bar:
         task = bar.add_task("cases", total=None)
         measured = evaluate_submissions(
@@ -222,7 +224,7 @@ def run(
 
 
 def show(board: Leaderboard) -> None:
-    """Print a leaderboard, the ranked first, no wider than the terminal."""
+    """Print a leaderboard, the ranked first, no wider than the terminal; below it, what should be known about it."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -232,25 +234,29 @@ def show(board: Leaderboard) -> None:
 
     console = Console()
     headings = [h for h in board.headings if not h.name.endswith("_rank") or h.name == "average_rank"]
-    room, columns = console.width - 40, []
+    longest = min(max((len(entry.submission) for entry in board.entries), default=0), 24)
+    room = console.width - max(longest, 10) - 10
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False)
+    table.add_column("#", justify="right")
+    table.add_column("submission", no_wrap=True, width=max(longest, 10), overflow="ellipsis")
+    columns = []
     for heading in headings:
         title = shown(heading.title, heading.unit, heading.direction.arrow)
-        room -= max(len(word) for word in [*title.split(), "0.0000"]) + 2
+        cells = [number(entry.values[heading.name], heading.digits) for entry in board.entries]
+        width = max(len(word) for word in [*title.split(), *cells])
+        room -= width + 3
         if room < 0:
             break
-        columns.append((heading, title))
-    table = Table("#", "submission", box=box.SIMPLE_HEAD, show_edge=False)
-    for _, title in columns:
-        table.add_column(Text(title), justify="right")
-    table.add_column(Text("remark"))
-    for entry in board.entries:
-        cells = [Text(number(entry.values[heading.name], heading.digits)) for heading, _ in columns]
-        table.add_row(Text(str(entry.place or "–")), Text(entry.submission), *cells, Text(entry.remark))
+        table.add_column(Text(title), justify="right", width=width)
+        columns.append(cells)
+    for index, entry in enumerate(board.entries):
+        table.add_row(str(entry.place or "–"), Text(entry.submission), *(Text(cells[index]) for cells in columns))
     console.print(table)
+    remarks = [f"{entry.submission} is not ranked: {entry.remark}." for entry in board.entries if entry.remark]
     if len(columns) < len(headings):
-        console.print(Text(f"{len(headings) - len(columns)} more columns are in leaderboard.csv.", style="dim"))
-    for note in board.notes:
-        console.print(Text(note, style="dim"))
+        remarks.append(f"{len(headings) - len(columns)} more columns are in leaderboard.csv.")
+    for remark in [*remarks, *board.notes]:
+        console.print(Text(remark, style="dim"))
 
 
 def _challenge(name: str, rules: str, given: list[str] | None) -> Challenge:

@@ -19,6 +19,8 @@ from podium.model import Case, Challenge, InputError, Role, Status, Value
 
 __all__ = ["SCHEMA", "Measured", "evaluate"]
 
+_MOST_NAMED = 5  # rows of one file that share a reason are named one by one up to this many
+
 SCHEMA = {
     "submission": pl.String,
     "case": pl.String,
@@ -186,12 +188,17 @@ def _digest(path: Path) -> str:
 
 
 def _failures(name: str, values: list[Value]) -> list[tuple[str, str, str, str]]:
-    """Return one line for each thing that went wrong, however many values it cost."""
-    return [
-        (name, value.case, "warning" if value.status is Status.OK else value.status.value, value.reason)
-        for value in values
-        if value.reason and value.status is not Status.UNDEFINED
-    ]
+    """Return one line for each thing that went wrong, however many values or rows of one file it cost."""
+    rows: dict[tuple[str, str], dict[str, None]] = {}
+    for value in values:
+        if value.reason and value.status is not Status.UNDEFINED:
+            status = "warning" if value.status is Status.OK else value.status.value
+            rows.setdefault((status, value.reason), {})[value.case] = None
+    lines = []
+    for (status, reason), cases in rows.items():
+        named = list(cases) if len(cases) <= _MOST_NAMED else [f"{min(cases)} and {len(cases) - 1} more"]
+        lines += [(name, case, status, reason) for case in named]
+    return lines
 
 
 def _table(values: dict[str, list[Value]]) -> pl.DataFrame:

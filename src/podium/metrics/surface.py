@@ -215,19 +215,20 @@ def _measure(pair: Pair, table: npt.NDArray[np.uint8], regions: int, boundary: B
 
     def directed(region: int, own: int) -> DirectedDistances:
         places, corners, _ = surfaces[own]
-        others, _ = kernels.elements(*surfaces[1 - own][:2], region, areas)
-        if others.size == 0:
+        other_places, other_corners, other_marks = surfaces[1 - own]
+        if not kernels.has_elements(other_corners, region):
             here, size = kernels.elements(places, corners, region, areas)
             count = min(here.size, 1)
             return DirectedDistances(np.full(count, np.inf), np.full(count, size), np.full(count, here.size))
         sizes, counts = np.zeros(near.distances.size), np.zeros(near.distances.size, np.int64)
         unmet, unmet_sizes = np.empty(places.size, np.int64), np.empty(places.size)
         far = kernels.measure(
-            places, corners, region, areas, surfaces[1 - own][2], steps, near.bins, sizes, counts, unmet, unmet_sizes
+            places, corners, region, areas, other_marks, steps, near.bins, sizes, counts, unmet, unmet_sizes
         )
         occurring = np.flatnonzero(counts)
         result = DirectedDistances(near.distances[occurring], sizes[occurring], counts[occurring])
         if far:
+            others, _ = kernels.elements(other_places, other_corners, region, areas)
             distances = _far_distances(unmet[:far], others, shape, pair)
             result = result.merged(DirectedDistances(distances, unmet_sizes[:far], np.ones(far, np.int64)))
         return result

@@ -11,17 +11,22 @@ from podium.ranking.parts import (
     weighted_mean,
     weighted_sum,
 )
+from podium.ranking.significance import holm, significance_ranks, significantly_better, wilcoxon_signed_rank
 
 __all__ = [
     "competition_ranks",
     "cube_of",
+    "holm",
     "leaderboard_of",
     "loading_line",
     "min_max_score",
     "ranked_submissions",
     "reported_seconds",
     "rounded",
+    "significance_ranks",
+    "significantly_better",
     "tie_broken_ranks",
     "weighted_mean",
     "weighted_sum",
+    "wilcoxon_signed_rank",
 ]

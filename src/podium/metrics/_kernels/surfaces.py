@@ -198,6 +198,16 @@ def measure(places, corners, region, areas, marks, steps, bins, sizes, counts, u
 
 
 @kernel
+def has_elements(corners, region):
+    """Return whether one region has any boundary at all."""
+    for k in range(corners.size):
+        code = _code(corners[k], region)
+        if code != 0 and code != 255:
+            return True
+    return False
+
+
+@kernel
 def elements(places, corners, region, areas):
     """Return the places of one region's boundary elements, and their size in all."""
     chosen = np.empty(places.size, np.int64)

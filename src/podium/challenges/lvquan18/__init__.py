@@ -1,0 +1,1 @@
+"""LVQuan18: full quantification of the left ventricle."""

@@ -1,0 +1,259 @@
+"""LVQuan18: full quantification of the left ventricle. Rules and their sources are in the README beside this file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.challenges.lvquan18.measuring import QUANTITIES, lost_values, measured_values, no_number
+from podium.challenges.lvquan18.sheets import (
+    GROUPS,
+    INDICES,
+    NAMES,
+    SUFFIXES,
+    Sheet,
+    inspect_sheet,
+    read_sheet,
+    shortened,
+)
+from podium.metrics import pearson_correlation
+from podium.model import (
+    Case,
+    Challenge,
+    Column,
+    Cube,
+    Direction,
+    Expected,
+    Floats,
+    InputError,
+    Quantity,
+    Scores,
+    Status,
+    Value,
+)
+from podium.ranking import competition_ranks, rounded, weighted_mean
+from podium.ranking.significance import significance_ranks, significantly_better
+
+ALPHA = 0.05
+SETS_AT_ONCE = 128  # few enough to stay in the processor's cache
+TITLES = {"area": "areas", "dim": "dimensions", "rwt": "wall thicknesses"}
+FILES = tuple(f"LVQUAN_*{suffix}" for suffix in SUFFIXES)
+
+
+@dataclass
+class LVQuan18(Challenge):
+    """Mean absolute errors of eleven indices in three groups and the error rate of the phase; four ranks, added."""
+
+    name: ClassVar[str] = "lvquan18"
+    title: ClassVar[str] = "LVQuan18"
+    page: ClassVar[str] = "https://lvquan18.github.io"
+    summary: ClassVar[str] = (
+        "Areas, dimensions and wall thicknesses of the left ventricle, and the cardiac phase, from cine MRI. The mean "
+        "absolute error of each of the three groups, by a paired significance test, and the error rate of the phase "
+        "give four ranks; their lowest sum wins. A submission with a missing value is not ranked."
+    )
+
+    holm: bool = False
+    """Whether p-values are adjusted by Holm's method for the number of pairs of teams."""
+    per_subject: bool = False
+    """Whether the test compares one value per subject, since the frames of one heart are not independent."""
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        """Errors of each index and of the phase; the numbers themselves, for correlations; the scale, if known."""
+        return QUANTITIES
+
+    def cases(self, truth: Path) -> list[Case]:
+        """Find the one file of the truth: LVQUAN_*.mat, .txt or .csv, else the only file with such an ending."""
+        found = sorted(path for path in truth.iterdir() if path.suffix.lower() in SUFFIXES and path.is_file())
+        found = [path for path in found if _well_named(path)] or found
+        if len(found) > 1:
+            names = shortened([path.name for path in found])
+            raise InputError(f"several files could be the truth: {names}", path=truth, advice="Keep one of them")
+        return [Case("LVQUAN", (path,)) for path in found]
+
+    def expected(self, case: Case) -> Expected:
+        """Name the prediction of all images: LVQUAN_<team>.mat, .txt or .csv."""
+        return Expected(case.name, FILES)
+
+    def cluster(self, row: str) -> str:
+        """Name the subject of an image."""
+        return row.rpartition("-")[0]
+
+    def load(self, case: Case) -> Sheet:
+        """Read the truth, which must be complete."""
+        (path,) = case.files
+        truth = read_sheet(path, truth=True)
+        whole = np.isfinite(truth.indices).all(axis=1) & np.isfinite(truth.phase)
+        if not whole.all():
+            images = [image for image, complete in zip(truth.images, whole, strict=True) if not complete]
+            raise InputError(f"the truth has no finite number for {shortened(images)}", path=path)
+        return truth
+
+    def measure(self, case: Case, truth: Sheet, prediction: Path) -> list[Value]:  # noqa: ARG002
+        """Measure every image: the errors of eleven indices and of the phase."""
+        return measured_values(truth, read_sheet(prediction), prediction)
+
+    def failed(self, case: Case, truth: Sheet, status: Status, reason: str) -> list[Value]:  # noqa: ARG002
+        """Price a file that is missing or cannot be used: no number for any image, so the team is not ranked."""
+        return [value for row in range(len(truth.images)) for value in lost_values(truth, row, status, reason)]
+
+    def check(self, case: Case | None, prediction: Path) -> list[str]:  # noqa: ARG002
+        """Say what is wrong with a prediction, as far as it can be seen without the truth."""
+        problems = [] if _well_named(prediction) else [f"the name is not of the form {', '.join(FILES)}"]
+        if prediction.suffix.lower() not in SUFFIXES:
+            return problems
+        sheet, found = inspect_sheet(prediction)
+        problems += found
+        if sheet is None:
+            return problems
+        gaps: dict[tuple[str, ...], list[str]] = {}
+        for name, numbers in zip(NAMES, (*sheet.indices.T, sheet.phase), strict=True):
+            gaps.setdefault(tuple(_where(sheet.images, ~np.isfinite(numbers))), []).append(name)
+        problems += [f"{no_number(names)} for {shortened(images)}" for images, names in gaps.items() if images]
+        if images := _where(sheet.images, np.isfinite(sheet.phase) & ~np.isin(sheet.phase, (0, 1))):
+            problems.append(f"Phase is neither 0 nor 1 for {shortened(images)}")
+        return problems
+
+    def ineligible(self, cube: Cube) -> Mapping[str, str]:
+        """Name the incomplete submissions, and which images they lack a number for."""
+        lacking = cube.failed | np.isnan(cube.of("phase_error"))
+        for index in INDICES:
+            lacking |= np.isnan(cube.of("absolute_error", index))
+        found = {name: _where(cube.rows, rows) for name, rows in zip(cube.submissions, lacking, strict=True)}
+        return {
+            name: f"incomplete: no valid number for {len(images)} of {len(cube.rows)} images: {shortened(images)}"
+            for name, images in found.items()
+            if images
+        }
+
+    def notes(self, cube: Cube) -> tuple[str, ...]:
+        """Say in which unit errors are, how differences were tested, and which correlations do not exist."""
+        unit = (
+            "Errors are in mm (areas: mm²)."
+            if cube.has("scale_mm")
+            else "Errors are in normalised units (0 to 1): the truth does not tell pix_spa and ratio_resize_inverse."
+        )
+        each = "subject" if self.per_subject else "image"
+        adjusted = " after Holm's adjustment" if self.holm else ""
+        test = (
+            "Only significant differences separate teams in the lists of MAE: paired Wilcoxon signed-rank test, "
+            f"one value per {each}, p < {ALPHA}{adjusted}."
+        )
+        return (unit, test, *_constants(cube))
+
+    def score(self, cube: Cube, weights: Floats, ranked: Sequence[bool]) -> Scores:
+        """Average errors over images and groups, rank the groups by significance and the phase by value, add ranks."""
+        errors = {index: cube.of("absolute_error", index) for index in INDICES}
+        means = {index: weighted_mean(values, weights) for index, values in errors.items()}
+        in_mm = cube.has("scale_mm")
+        ranks: dict[str, Floats] = {}
+        columns = []
+        for group, members in GROUPS.items():
+            mean = np.mean([means[index] for index in members], axis=0)
+            of_images = np.mean([errors[index] for index in members], axis=0)
+            ranks[group] = self._list(mean, of_images, weights, cube.clusters, ranked)
+            columns.append(_error_column(f"mae_{group}", f"MAE {TITLES[group]}", mean, group, in_mm=in_mm))
+            columns.append(Column(f"mae_{group}_rank", f"MAE {TITLES[group]} rank", ranks[group], digits=0))
+        rate = weighted_mean(cube.of("phase_error"), weights)
+        ranks["phase"] = competition_ranks(rate, direction=Direction.LOWER, among=ranked)
+        columns.append(Column("er_phase", "ER phase", rate, direction=Direction.LOWER))
+        columns.append(Column("er_phase_rank", "ER phase rank", ranks["phase"], digits=0))
+        total = np.sum(list(ranks.values()), axis=0)
+        columns.insert(0, Column("rank_sum", "Sum of ranks", total, direction=Direction.LOWER, digits=0))
+        for group, members in GROUPS.items():
+            columns += [_error_column(f"mae_{i}", f"MAE {i}", means[i], group, in_mm=in_mm) for i in members]
+        for index in INDICES:
+            correlation = _correlations(cube, index, weights)
+            columns.append(Column(f"pcc_{index}", f"PCC {index}", correlation, direction=Direction.HIGHER))
+        return Scores(competition_ranks(total, direction=Direction.LOWER, among=ranked), tuple(columns))
+
+    def _list(
+        self, means: Floats, errors: Floats, weights: Floats, clusters: Sequence[str], ranked: Sequence[bool]
+    ) -> Floats:
+        """Return the ranks in one list, NaN for those who do not compete."""
+        chosen = np.asarray(ranked, bool)
+        ranks = np.full(means.shape, np.nan)
+        if self.per_subject:
+            better = self._better_by_subject(errors[chosen], weights, clusters)
+        else:
+            better = self._better(errors[chosen], weights)
+        ranks[:, chosen] = significance_ranks(means[:, chosen], better)
+        return ranks
+
+    def _better(self, errors: Floats, weights: Floats) -> npt.NDArray[np.bool_]:
+        return significantly_better(errors, weights, direction=Direction.LOWER, alpha=ALPHA, adjusted=self.holm)
+
+    def _better_by_subject(self, errors: Floats, weights: Floats, clusters: Sequence[str]) -> npt.NDArray[np.bool_]:
+        """Compare the mean errors of subjects; each counts as often as its image of most weight."""
+        _, subject = np.unique(np.asarray(clusters), return_inverse=True)
+        order = np.argsort(subject, kind="stable")
+        starts = np.flatnonzero(np.diff(subject[order], prepend=-1))
+        counts = np.maximum.reduceat(weights[:, order], starts, axis=1)
+        times = counts[:, subject]
+        shares = np.divide(weights, times, out=np.ones(weights.shape), where=times > 0)
+        # When whole subjects are drawn, as they are in a bootstrap, all sets of weights have the same shares.
+        patterns, which = np.unique(shares, axis=0, return_inverse=True)
+        better = np.zeros((len(weights), len(errors), len(errors)), bool)
+        for number, pattern in enumerate(patterns):
+            chosen = which.reshape(-1) == number
+            sums = np.add.reduceat((errors * pattern)[:, order], starts, axis=1)
+            better[chosen] = self._better(sums / np.add.reduceat(pattern[order], starts), counts[chosen])
+        return better
+
+
+def _well_named(path: Path) -> bool:
+    return any(fnmatchcase(path.name, name) for name in FILES)
+
+
+def _where(names: Sequence[str], chosen: npt.NDArray[np.bool_]) -> list[str]:
+    return [name for name, wanted in zip(names, chosen, strict=True) if wanted]
+
+
+def _error_column(name: str, title: str, values: Floats, group: str, *, in_mm: bool) -> Column:
+    unit, digits = ("mm²", 1) if group == "area" else ("mm", 3)
+    return Column(name, title, values, unit if in_mm else "", Direction.LOWER, digits if in_mm else 4)
+
+
+def _correlations(cube: Cube, index: str, weights: Floats) -> Floats:
+    """Return the correlation of predicted with true values, shape (sets, submissions), over what is defined.
+
+    It is undefined where all numbers of a file are equal, although the scale of each image makes them vary in mm.
+    """
+    result = np.full((len(weights), len(cube.submissions)), np.nan)
+    scale = cube.of("scale_mm") if cube.has("scale_mm") else np.ones(cube.failed.shape)
+    factors = np.square(scale) if index in GROUPS["area"] else scale
+    pairs = zip(cube.of("reference", index), cube.of("prediction", index), factors, strict=True)
+    for place, (reference, prediction, factor) in enumerate(pairs):
+        defined = ~(np.isnan(reference) | np.isnan(prediction))
+        sides = reference[defined], prediction[defined]
+        # Rounding takes away what dividing by the scale has added.
+        if any(np.unique(rounded(side / factor[defined])).size < 2 for side in sides):
+            continue
+        for start in range(0, len(weights), SETS_AT_ONCE):
+            chosen = slice(start, start + SETS_AT_ONCE)
+            result[chosen, place] = pearson_correlation(*sides, weights=weights[chosen, defined])
+    return result
+
+
+def _constants(cube: Cube) -> list[str]:
+    """Say which correlations are undefined, and that this is because something is constant."""
+    undefined: dict[str, list[str]] = {}
+    for index in INDICES:
+        missing = np.isnan(_correlations(cube, index, np.ones((1, len(cube.rows)))))[0]
+        measured = ~np.isnan(cube.of("prediction", index)).all(axis=1)
+        for submission in _where(cube.submissions, missing & measured):
+            undefined.setdefault(submission, []).append(index)
+    return [
+        f"The PCC of {submission} is undefined for {', '.join(indices)}: predictions, or true values, are constant."
+        for submission, indices in undefined.items()
+    ]
+
+
+CHALLENGE = LVQuan18

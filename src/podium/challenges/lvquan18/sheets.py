@@ -1,0 +1,192 @@
+"""The twelve numbers of every image, from any of the three formats that they come in."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.io.tables import Table, read_csv, read_lines, read_mat
+from podium.model import Floats, InputError
+
+__all__ = ["GROUPS", "INDICES", "NAMES", "SUFFIXES", "Sheet", "inspect_sheet", "read_sheet", "shortened"]
+
+GROUPS = {"area": ("A1", "A2"), "dim": ("D1", "D2", "D3"), "rwt": tuple(f"RWT{number}" for number in range(1, 7))}
+INDICES = tuple(index for indices in GROUPS.values() for index in indices)
+NAMES = (*INDICES, "Phase")
+SUFFIXES = (".mat", ".txt", ".csv")
+
+_MATRICES = {"areas": 2, "dims": 3, "rwt": 6, "lv_phase": 1}
+_SCALES = ("pix_spa", "ratio_resize_inverse")
+_FRAMES = 20
+_SIDE = 80
+_IMAGE = re.compile(r"sub-(\d{1,9})-(\d{1,9})", re.IGNORECASE)
+_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sheet:
+    """What one file holds, image by image.
+
+    Attributes
+    ----------
+    images
+        sub-01-01, … in the order of rows.
+    named
+        Whether the file names its images; a MATLAB file does not, its columns go subject by subject.
+    indices
+        A1 to RWT6 as they are in the file, shape (images, 11).
+    phase
+        Shape (images,).
+    scale_mm
+        Millimetres per unit of length, for each image; None where the file does not tell.
+    """
+
+    images: tuple[str, ...]
+    named: bool
+    indices: Floats
+    phase: Floats
+    scale_mm: Floats | None = None
+
+    @property
+    def factors(self) -> Floats:
+        """Return what each number is multiplied with to be in mm or mm²: (images, 11); 1 where no scale is known."""
+        if self.scale_mm is None:
+            return np.ones(self.indices.shape)
+        powers = np.array([2.0 if index in GROUPS["area"] else 1.0 for index in INDICES])
+        return np.asarray(self.scale_mm[:, None] ** powers)
+
+    def arranged(self, images: Sequence[str], path: Path) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
+        """Return indices and phase in the order of the given images, and which of those the file has at all."""
+        if not self.named:
+            if len(self.images) != len(images):
+                raise InputError(
+                    f"there are {len(self.images)} images (columns), the truth has {len(images)}", path=path
+                )
+            return self.indices, self.phase, np.ones(len(images), bool)
+        rows = {image: row for row, image in enumerate(self.images)}
+        if strangers := [image for image in self.images if image not in set(images)]:
+            raise InputError(
+                f"{shortened(strangers)}: not in the truth, which has {images[0]} to {images[-1]}", path=path
+            )
+        present = np.array([image in rows for image in images])
+        chosen = [rows.get(image, 0) for image in images]
+        indices = np.where(present[:, None], self.indices[chosen], np.nan)
+        return indices, np.where(present, self.phase[chosen], np.nan), present
+
+
+def read_sheet(path: Path, *, truth: bool = False) -> Sheet:
+    """Read a file, or say everything that is wrong with it."""
+    sheet, problems = inspect_sheet(path, truth=truth)
+    if sheet is None:
+        raise InputError("; ".join(problems), path=path)
+    return sheet
+
+
+def inspect_sheet(path: Path, *, truth: bool = False) -> tuple[Sheet | None, list[str]]:
+    """Read a file; return what it holds, or None and all that is wrong with it.
+
+    Raises
+    ------
+    InputError
+        The file is unreadable as a whole.
+    """
+    match path.suffix.lower():
+        case ".mat":
+            return _from_matrices(path, truth=truth)
+        case ".txt":
+            return _from_table(read_lines(path, NAMES))
+        case ".csv":
+            return _from_table(read_csv(path, NAMES, optional=_SCALES if truth else ()))
+    raise InputError("the name says nothing about the format", path=path, advice=f"It ends with {', '.join(SUFFIXES)}")
+
+
+def shortened(names: Sequence[str]) -> str:
+    """List names, the first of them if they are many."""
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
+
+
+def _from_table(table: Table) -> tuple[Sheet | None, list[str]]:
+    """Take images from named rows, in the order of subjects and frames."""
+    found = [_IMAGE.fullmatch(name) for name in table.names]
+    if wrong := [name for name, match in zip(table.names, found, strict=True) if not match]:
+        return None, [f"images are not named sub-01-01 (subject and frame): {shortened([name[:40] for name in wrong])}"]
+    numbers = [(int(match[1]), int(match[2])) for match in found if match]
+    if twice := sorted(key for key, count in Counter(numbers).items() if count > 1):
+        return None, [f"images are listed twice: {shortened([_image(*key) for key in twice])}"]
+    order = sorted(range(len(numbers)), key=numbers.__getitem__)
+    scale = None
+    if all(name in table.columns for name in _SCALES):
+        scale = table.columns["pix_spa"] * table.columns["ratio_resize_inverse"] * _SIDE
+        if not _positive(scale):
+            return None, [f"{' and '.join(_SCALES)} must be positive numbers for every image"]
+    sheet = Sheet(
+        images=tuple(_image(*numbers[row]) for row in order),
+        named=True,
+        indices=np.stack([table.columns[index] for index in INDICES], axis=1)[order],
+        phase=table.columns["Phase"][order],
+        scale_mm=None if scale is None else scale[order],
+    )
+    return sheet, []
+
+
+def _from_matrices(path: Path, *, truth: bool) -> tuple[Sheet | None, list[str]]:
+    """Take images from the columns of four matrices, called with _hat in predictions and without in the truth."""
+    endings = ("", "_hat") if truth else ("_hat", "")
+    names = [name + ending for ending in endings for name in _MATRICES]
+    matrices = read_mat(path, [*names, *(_SCALES if truth else ())])
+    problems, parts = [], []
+    for name, height in _MATRICES.items():
+        called = next((name + ending for ending in endings if name + ending in matrices), None)
+        if called is None:
+            problems.append(f"there is no variable {name}{endings[0]}")
+        elif problem := _wrong_shape(called, matrices[called].shape, height):
+            problems.append(problem)
+        else:
+            parts.append((called, matrices[called]))
+    if len({part.shape[1] for _, part in parts}) > 1:
+        counts = ", ".join(f"{name} {part.shape[1]}" for name, part in parts)
+        problems.append(f"the variables have different numbers of images (columns): {counts}")
+    if problems:
+        return None, problems
+    values = np.concatenate([part for _, part in parts]).T
+    images = tuple(_image(column // _FRAMES + 1, column % _FRAMES + 1) for column in range(len(values)))
+    scale = None
+    if all(name in matrices for name in _SCALES):
+        scale, problems = _scale(matrices["pix_spa"].ravel(), matrices["ratio_resize_inverse"].ravel(), len(images))
+    sheet = Sheet(images, named=False, indices=values[:, :-1], phase=values[:, -1], scale_mm=scale)
+    return (None if problems else sheet), problems
+
+
+def _wrong_shape(name: str, shape: tuple[int, ...], height: int) -> str:
+    """Say what is wrong with the shape of a matrix, "" if nothing is."""
+    if len(shape) == 2 and shape[0] == height and shape[1] > 0:
+        return ""
+    found = " × ".join(map(str, shape))
+    advice = f": transpose it (in MATLAB, {name}')" if len(shape) == 2 and shape[1] == height else ""
+    return f"{name} is {found}, not {height} × n with one column for each image{advice}"
+
+
+def _scale(spacing: Floats, ratio: Floats, images: int) -> tuple[Floats | None, list[str]]:
+    """Return millimetres per unit of length for each image, from a spacing per subject (or image), or what is wrong."""
+    subjects = -(-images // _FRAMES)
+    if spacing.size not in (subjects, images) or ratio.size != images:
+        needed = f"pix_spa must have {subjects} values (one per subject) and ratio_resize_inverse {images}"
+        return None, [f"for {images} images, {needed}, not {spacing.size} and {ratio.size}"]
+    of_images = spacing if spacing.size == images else np.repeat(spacing, _FRAMES)[:images]
+    scale = of_images * ratio * _SIDE
+    return (scale, []) if _positive(scale) else (None, [f"{' and '.join(_SCALES)} must be positive numbers"])
+
+
+def _positive(numbers: Floats) -> bool:
+    return bool(np.all(np.isfinite(numbers) & (numbers > 0)))
+
+
+def _image(subject: int, frame: int) -> str:
+    return f"sub-{subject:02d}-{frame:02d}"

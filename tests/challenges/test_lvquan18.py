@@ -1,0 +1,350 @@
+"""LVQuan18: three formats, units, what cannot be used, and runs from files to a leaderboard."""
+
+import numpy as np
+import pytest
+from boards import board_of, measurements
+from scipy import stats
+from scipy.io import savemat
+
+from podium.challenges import get_challenge
+from podium.demo import lvquan18 as demo
+from podium.evaluate import evaluate, find_submissions
+from podium.model import InputError, Status
+from podium.ranking import leaderboard_of
+
+INDICES = ["A1", "A2", "D1", "D2", "D3", *(f"RWT{n}" for n in range(1, 7))]
+
+
+def numbers(images=40, seed=0):
+    """Return plausible numbers, shape (12, images); whole phases in the last row."""
+    values = np.random.default_rng(seed).uniform(0.05, 0.6, (12, images)).round(6)
+    values[-1] = np.arange(images) % 20 < 8
+    return values
+
+
+def names(images=40):
+    return [f"sub-{n // 20 + 1:02d}-{n % 20 + 1:02d}" for n in range(images)]
+
+
+def write_mat(path, values, *, hat="_hat", **more):
+    parts = {"areas": values[:2], "dims": values[2:5], "rwt": values[5:11], "lv_phase": values[11:]}
+    savemat(path, {name + hat: part for name, part in parts.items()} | more)
+    return path
+
+
+def write_txt(path, values, images=None):
+    images = images or names(values.shape[1])
+    lines = [
+        f"{image}: {', '.join(map(repr, column.tolist()))}\n" for image, column in zip(images, values.T, strict=True)
+    ]
+    path.write_text("".join(lines))
+    return path
+
+
+def write_csv(path, values, images=None, **more):
+    images = images or names(values.shape[1])
+    lines = [",".join(["image", *INDICES, "Phase", *more])]
+    for row, image in enumerate(images):
+        lines.append(
+            ",".join([image, *map(repr, values[:, row].tolist()), *(repr(float(m[row])) for m in more.values())])
+        )
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+WRITERS = {".mat": write_mat, ".txt": write_txt, ".csv": write_csv}
+
+
+@pytest.fixture
+def truth(tmp_path):
+    folder = tmp_path / "truth"
+    folder.mkdir()
+    write_mat(folder / "LVQUAN_truth.mat", numbers(), hat="")
+    return folder
+
+
+def measured(folder, prediction, **options):
+    challenge = get_challenge("lvquan18", **options)
+    (case,) = challenge.cases(folder)
+    return {(v.case, v.metric, v.target): v for v in challenge.measure(case, challenge.load(case), prediction)}
+
+
+def test_every_value_by_hand(truth, tmp_path):
+    guess = numbers()
+    guess[1, 24] += 0.25
+    guess[11, 24] = 1 - guess[11, 24]
+    values = measured(truth, write_mat(tmp_path / "LVQUAN_x.mat", guess))
+    assert values["sub-02-05", "absolute_error", "A2"].value == pytest.approx(0.25)
+    assert values["sub-02-05", "reference", "A2"].value == numbers()[1, 24]
+    assert values["sub-02-05", "prediction", "A2"].value == guess[1, 24]
+    assert values["sub-02-05", "phase_error", ""].value == 1
+    others = [v.value for key, v in values.items() if key[1].endswith("_error") and key[0] != "sub-02-05"]
+    assert set(others) == {0.0}
+    assert len(values) == 40 * 34
+
+
+@pytest.mark.parametrize("true_suffix", WRITERS)
+def test_three_formats_one_leaderboard(tmp_path, true_suffix):
+    folder = tmp_path / "truth"
+    folder.mkdir()
+    if true_suffix == ".mat":
+        write_mat(folder / "LVQUAN_t.mat", numbers(), hat="")
+    else:
+        WRITERS[true_suffix](folder / f"LVQUAN_t{true_suffix}", numbers())
+    boards = []
+    for suffix, write in WRITERS.items():
+        for place, name in enumerate("abc"):
+            entry = tmp_path / suffix[1:] / name
+            entry.mkdir(parents=True)
+            guess = numbers() * np.random.default_rng(place).normal(1, 0.1 + 0.1 * place, (12, 40))
+            guess[-1] = np.round(numbers()[-1])
+            write(entry / f"LVQUAN_{name}{suffix}", guess)
+        challenge = get_challenge("lvquan18")
+        run = evaluate(challenge, truth=folder, submissions=find_submissions(tmp_path / suffix[1:]))
+        assert run.failures == []
+        boards.append(leaderboard_of(challenge, run.table))
+    assert boards[0] == boards[1] == boards[2]
+    assert [entry.place for entry in boards[0].entries] == [1, 2, 3]
+
+
+def test_names_without_hats_in_any_order_and_width(truth, tmp_path):
+    plain = measured(truth, write_mat(tmp_path / "LVQUAN_x.mat", numbers(seed=1), hat=""))
+    images = [f"SUB-{int(name[4:6])}-{int(name[7:9]):03d}" for name in names()]
+    order = np.random.default_rng(0).permutation(40)
+    shuffled = write_txt(tmp_path / "LVQUAN_x.txt", numbers(seed=1)[:, order], [images[n] for n in order])
+    assert measured(truth, shuffled) == plain
+    # Both in one file: the prediction is the one with the hat.
+    both = {"areas": numbers()[:2], "dims": numbers()[2:5], "rwt": numbers()[5:11], "lv_phase": numbers()[11:]}
+    assert measured(truth, write_mat(tmp_path / "LVQUAN_y.mat", numbers(seed=1), **both)) == plain
+
+
+@pytest.mark.parametrize("suffix", [".mat", ".csv"])
+def test_millimetres(tmp_path, suffix):
+    folder = tmp_path / "truth"
+    folder.mkdir()
+    spacing, ratio = np.array([1.25, 1.5]), np.linspace(1, 2, 40)
+    if suffix == ".mat":
+        write_mat(folder / "any.mat", numbers(), hat="", pix_spa=spacing[None], ratio_resize_inverse=ratio[None])
+    else:
+        write_csv(folder / "any.csv", numbers(), pix_spa=np.repeat(spacing, 20), ratio_resize_inverse=ratio)
+    guess = numbers() + 0.01
+    guess[-1] = 1
+    values = measured(folder, write_mat(tmp_path / "LVQUAN_x.mat", guess))
+    scale = 1.5 * ratio[24] * 80
+    assert values["sub-02-05", "absolute_error", "D1"].value == pytest.approx(0.01 * scale)
+    assert values["sub-02-05", "absolute_error", "A1"].value == pytest.approx(0.01 * scale**2)
+    assert values["sub-02-05", "prediction", "A1"].value == pytest.approx(guess[0, 24] * scale**2)
+    assert values["sub-02-05", "scale_mm", ""].value == pytest.approx(scale)
+    rows = {"x": {}}
+    for (image, metric, target), value in values.items():
+        rows["x"].setdefault(image, {})[metric, target] = value.value
+    board = board_of("lvquan18", measurements(rows))
+    assert {h.name: h.unit for h in board.headings if h.name in ("mae_area", "mae_dim", "mae_A2", "er_phase")} == {
+        "mae_area": "mm²",
+        "mae_dim": "mm",
+        "mae_A2": "mm²",
+        "er_phase": "",
+    }
+    scales = np.repeat(spacing, 20) * ratio * 80
+    assert board.entries[0].values["mae_rwt"] == pytest.approx((0.01 * scales).mean())
+    expected = stats.pearsonr(numbers()[3] * scales, guess[3] * scales).statistic
+    assert board.entries[0].values["pcc_D2"] == pytest.approx(expected)
+    assert board.notes[0] == "Errors are in mm (areas: mm²)."
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_the_correlation_of_a_constant_is_undefined(tmp_path, scaled):
+    folder = tmp_path / "truth"
+    folder.mkdir()
+    more = {"pix_spa": np.array([[1.1, 1.3]]), "ratio_resize_inverse": np.linspace(1, 2, 40)[None]} if scaled else {}
+    write_mat(folder / "LVQUAN_t.mat", numbers(), hat="", **more)
+    guess = np.repeat([[0.3]], 12, axis=0) + np.zeros(40)
+    guess[2] = numbers()[2] * 0.9
+    guess[-1] = 1
+    for name, values in (("constant", guess), ("good", numbers(seed=1))):
+        (tmp_path / "teams" / name).mkdir(parents=True)
+        write_mat(tmp_path / "teams" / name / f"LVQUAN_{name}.mat", values)
+    challenge = get_challenge("lvquan18")
+    run = evaluate(challenge, truth=folder, submissions=find_submissions(tmp_path / "teams"))
+    board = leaderboard_of(challenge, run.table)
+    values = next(e.values for e in board.entries if e.submission == "constant")
+    assert values["pcc_D1"] == pytest.approx(1)
+    assert [values[f"pcc_{index}"] for index in INDICES if index != "D1"] == [None] * 10
+    note = (
+        "The PCC of constant is undefined for A1, A2, D2, D3, RWT1, RWT2, RWT3, RWT4, RWT5, RWT6: predictions, or true"
+    )
+    assert [line[: len(note)] for line in board.notes[2:]] == [note]
+    assert {entry.place for entry in board.entries} <= {1, 2}  # PCC is not ranked
+
+
+def test_what_cannot_be_used(truth, tmp_path):
+    path = tmp_path / "LVQUAN_x.mat"
+    with pytest.raises(InputError, match=r"LVQUAN_x.mat: there are 39 images \(columns\), the truth has 40"):
+        measured(truth, write_mat(path, numbers(39)))
+    values = numbers()
+    savemat(path, {"areas_hat": values[:2].T, "dims_hat": values[2:5].T, "rwt_hat": values[5:11].T})
+    with pytest.raises(InputError) as caught:
+        measured(truth, path)
+    assert "areas_hat is 40 × 2, not 2 × n with one column for each image: transpose it" in str(caught.value)
+    assert "rwt_hat is 40 × 6" in str(caught.value)
+    assert "there is no variable lv_phase_hat" in str(caught.value)
+    write_mat(path, values, areas_hat=values[:2, :30])
+    with pytest.raises(InputError, match=r"different numbers of images .* areas_hat 30, dims_hat 40"):
+        measured(truth, path)
+    write_mat(path, values, dims_hat="text")
+    with pytest.raises(InputError, match="'dims_hat' is of class char"):
+        measured(truth, path)
+    with pytest.raises(InputError, match="sub-03-01, sub-03-02: not in the truth, which has sub-01-01 to sub-02-20"):
+        measured(truth, write_txt(tmp_path / "LVQUAN_x.txt", numbers(42)))
+    with pytest.raises(InputError, match="images are listed twice: sub-01-01"):
+        measured(truth, write_txt(tmp_path / "LVQUAN_x.txt", values[:, :2], ["sub-1-1", "sub-01-01"]))
+    with pytest.raises(InputError, match="images are not named sub-01-01"):
+        measured(truth, write_csv(tmp_path / "LVQUAN_x.csv", values[:, :1], ["patient1"]))
+    transposed = tmp_path / "LVQUAN_x.csv"
+    transposed.write_text("index," + ",".join(names()) + "\n")
+    with pytest.raises(InputError, match="there is no column A1, A2, D1"):
+        measured(truth, transposed)
+    path.write_bytes(path.read_bytes()[:300])
+    with pytest.raises(InputError, match="MATLAB"):
+        measured(truth, path)
+
+
+def test_a_phase_of_another_kind_is_wrong_and_said(truth, tmp_path):
+    guess = numbers()
+    guess[-1, 3] = 2
+    value = measured(truth, write_mat(tmp_path / "LVQUAN_x.mat", guess))["sub-01-04", "phase_error", ""]
+    assert (value.value, value.status) == (1, Status.OK)
+    assert value.reason == "sub-01-04: Phase 2 occurs nowhere in the truth and counts as wrong"
+
+
+def test_the_truth(tmp_path):
+    challenge = get_challenge("lvquan18")
+    assert challenge.cases(tmp_path) == []
+    one = write_mat(tmp_path / "something.mat", numbers(), hat="")
+    assert [case.files for case in challenge.cases(tmp_path)] == [(one,)]
+    two = write_csv(tmp_path / "other.csv", numbers())
+    with pytest.raises(InputError, match=r"several files could be the truth: other\.csv, something\.mat"):
+        challenge.cases(tmp_path)
+    three = write_txt(tmp_path / "LVQUAN_030.txt", numbers())
+    (case,) = challenge.cases(tmp_path)
+    assert case.files == (three,)
+    assert challenge.expected(case).names == ("LVQUAN_*.mat", "LVQUAN_*.txt", "LVQUAN_*.csv")
+    for path in (two, three):
+        path.unlink()
+    broken = numbers()
+    broken[3, 5] = np.nan
+    write_mat(one, broken, hat="")
+    with pytest.raises(InputError, match="the truth has no finite number for sub-01-06"):
+        challenge.load(challenge.cases(tmp_path)[0])
+    write_mat(one, numbers(), hat="", pix_spa=np.ones((1, 3)), ratio_resize_inverse=np.ones((1, 40)))
+    with pytest.raises(InputError, match=r"pix_spa must have 2 values .* and ratio_resize_inverse 40, not 3 and 40"):
+        challenge.load(challenge.cases(tmp_path)[0])
+    write_mat(one, numbers(), hat="", pix_spa=np.zeros((1, 2)), ratio_resize_inverse=np.ones((1, 40)))
+    with pytest.raises(InputError, match="must be positive"):
+        challenge.load(challenge.cases(tmp_path)[0])
+
+
+def test_subjects_are_clusters():
+    challenge = get_challenge("lvquan18")
+    assert challenge.cluster("sub-01-05") == "sub-01"
+    assert challenge.cluster("sub-100-20") == "sub-100"
+
+
+def test_check_says_everything_at_once(tmp_path):
+    challenge = get_challenge("lvquan18")
+    good = write_mat(tmp_path / "LVQUAN_x.mat", numbers())
+    assert challenge.check(None, good) == []
+    values = numbers()
+    values[0, 3] = np.nan
+    values[3:5, 20] = np.inf
+    values[-1, 5] = 0.7
+    assert challenge.check(None, write_csv(tmp_path / "mine.csv", values)) == [
+        "the name is not of the form LVQUAN_*.mat, LVQUAN_*.txt, LVQUAN_*.csv",
+        "A1 is missing or not finite for sub-01-04",
+        "D2, D3 are missing or not finite for sub-02-01",
+        "Phase is neither 0 nor 1 for sub-01-06",
+    ]
+    savemat(good, {"areas_hat": values[:2].T, "dims_hat": values[2:4]})
+    assert challenge.check(None, good) == [
+        "areas_hat is 40 × 2, not 2 × n with one column for each image: transpose it (in MATLAB, areas_hat')",
+        "dims_hat is 2 × 40, not 3 × n with one column for each image",
+        "there is no variable rwt_hat",
+        "there is no variable lv_phase_hat",
+    ]
+    other = tmp_path / "notes.pdf"
+    other.touch()
+    assert challenge.check(None, other) == ["the name is not of the form LVQUAN_*.mat, LVQUAN_*.txt, LVQUAN_*.csv"]
+
+
+def test_a_run_with_every_kind_of_failure(truth, tmp_path):
+    """Corrupt, missing, misshapen, full of NaN, in part: nobody else's numbers change, and each is explained."""
+    teams = tmp_path / "teams"
+    for name in ("good", "other", "corrupt", "missing", "misshapen", "nan", "partly"):
+        (teams / name).mkdir(parents=True)
+    write_mat(teams / "good" / "LVQUAN_a.mat", numbers() * np.append(np.full(11, 1.01), 1)[:, None])
+    write_csv(teams / "other" / "LVQUAN_b.csv", numbers() * np.append(np.full(11, 1.05), 1)[:, None])
+    challenge = get_challenge("lvquan18")
+
+    def board():
+        run = evaluate(challenge, truth=truth, submissions=find_submissions(teams))
+        return leaderboard_of(challenge, run.table), run
+
+    write_mat(teams / "corrupt" / "LVQUAN_c.mat", numbers())
+    damaged = (teams / "corrupt" / "LVQUAN_c.mat").read_bytes()[:1000]
+    (teams / "corrupt" / "LVQUAN_c.mat").write_bytes(damaged)
+    (teams / "missing" / "readme.md").touch()
+    write_mat(teams / "misshapen" / "LVQUAN_m.mat", numbers(60))
+    write_mat(teams / "nan" / "LVQUAN_n.mat", np.full((12, 40), np.nan))
+    write_txt(teams / "partly" / "LVQUAN_p.txt", numbers(17))
+    found, run = board()
+    assert [(e.submission, e.place) for e in found.entries[:2]] == [("good", 1), ("other", 2)]
+    remarks = {entry.submission: entry.remark for entry in found.entries[2:]}
+    assert remarks.pop("partly") == (
+        "incomplete: no valid number for 23 of 40 images: sub-01-18, sub-01-19, sub-01-20, sub-02-01, sub-02-02, "
+        "sub-02-03, sub-02-04, sub-02-05, sub-02-06, sub-02-07 and 13 more"
+    )
+    assert remarks == dict.fromkeys(("corrupt", "missing", "misshapen", "nan"), "every case failed")
+    reasons = {(submission, case): reason for submission, case, status, reason in run.failures if status != "warning"}
+    assert len(reasons) == 4 * 40 + 23
+    assert "MATLAB" in reasons["corrupt", "sub-01-01"]
+    assert reasons["missing", "sub-01-01"] == "there is no LVQUAN_*.mat"
+    assert "there are 60 images (columns), the truth has 40" in reasons["misshapen", "sub-02-20"]
+    assert reasons["partly", "sub-02-20"] == "sub-02-20: this image is missing"
+    assert reasons["nan", "sub-01-01"].endswith("RWT6, Phase are missing or not finite")
+
+    for name in ("corrupt", "missing", "misshapen", "nan", "partly"):
+        for path in (teams / name).iterdir():
+            path.unlink()
+        (teams / name).rmdir()
+    assert board()[0].entries == found.entries[:2]
+
+
+def test_two_files_are_one_too_many(truth, tmp_path):
+    entry = tmp_path / "teams" / "a"
+    entry.mkdir(parents=True)
+    for name in "xy":
+        write_mat(entry / f"LVQUAN_{name}.mat", numbers())
+    run = evaluate(get_challenge("lvquan18"), truth=truth, submissions=find_submissions(tmp_path / "teams"))
+    assert "2 predictions" in run.failures[0][3]
+
+
+def test_the_demo(tmp_path):
+    for name in ("one", "two"):
+        demo.write(tmp_path / name)
+    files = sorted(path.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("*") if path.is_file())
+    assert len(files) == 7
+    for path in files:
+        assert (tmp_path / "one" / path).read_bytes() == (tmp_path / "two" / path).read_bytes()
+    challenge = get_challenge("lvquan18")
+    submissions = find_submissions(tmp_path / "one" / "submissions", baselines=("baseline",))
+    run = evaluate(challenge, truth=tmp_path / "one" / "truth", submissions=submissions)
+    board = leaderboard_of(challenge, run.table, roles=run.roles)
+    assert [(e.submission, e.place) for e in board.entries] == [
+        ("careful", 1),
+        ("steady", 1),
+        ("biased", 3),
+        ("noisy", 4),
+        ("unlucky", None),
+        ("baseline", None),
+    ]
+    assert "incomplete: no valid number for 5 of 240 images" in board.entries[4].remark
