@@ -121,7 +121,8 @@ class TUSREC(Challenge):
         for error in ERRORS:
             values.append(Value(case.name, error, None, status=status, reason=reason))
             if truth is not None:
-                values.append(Value(case.name, f"{error}_identity", truth.identity[error]))
+                identity = truth.identity[error]
+                values.append(Value(case.name, f"{error}_identity", identity, status=status, reason=reason))
             values.append(Value(case.name, f"{error}_score", price, status=status, reason=reason))
         return [*values, Value(case.name, "score", price, status=status, reason=reason)]
 
