@@ -648,6 +648,7 @@ def test_weights_of_nothing_give_no_number_and_no_noise():
 # The demonstration
 
 
+@pytest.mark.slow
 def test_the_demonstration(tmp_path):
     for name in ("one", "two"):
         write_demo(tmp_path / name)

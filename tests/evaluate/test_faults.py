@@ -22,6 +22,8 @@ from podium.cli import app
 from podium.evaluate import load_run
 from podium.io import read_label_map
 
+pytestmark = pytest.mark.slow
+
 
 def nifti(path, *, shape):
     array = np.asarray(read_label_map(path).array, np.float32)

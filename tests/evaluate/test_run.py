@@ -13,6 +13,7 @@ from podium.cli import app
 from podium.evaluate import check_submission, evaluate, find_submissions, load_run
 
 NAMES = sorted(challenges())
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="session")

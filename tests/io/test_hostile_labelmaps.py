@@ -171,6 +171,7 @@ def test_exit_code_and_memory(hostile):
     assert int(peak) < 500 * 1024
 
 
+@pytest.mark.slow
 def test_what_follows_the_voxels_is_not_read(tmp_path):
     """A valid file with a gigabyte of zeros behind it reads as if they were not there."""
     path = tmp_path / "a.nii.gz"

@@ -204,6 +204,7 @@ def test_real_cases_have_the_organisers_geometry(kits21, golden_kits21):
         np.testing.assert_allclose(np.ravel(label_map.direction), golden["direction"], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_real_annotations_like_nibabel(kits21):
     for path in sorted((kits21 / "case_00257" / "segmentations").glob("*.nii.gz")):
         assert_holds(read_label_map(path), np.asarray(nibabel.load(path).dataobj))

@@ -213,6 +213,7 @@ def test_like_medpy(shape):
     assert average_symmetric_surface_distance(ours) == pytest.approx(medpy.assd(*masks, spacing))
 
 
+@pytest.mark.slow
 def test_like_monai():
     masks = np.random.default_rng(6).random((2, 14, 17, 12)) < 0.1
     spacing = (0.7, 1.3, 2.9)

@@ -17,7 +17,7 @@ from podium.evaluate.submissions import Files, Submission, opened
 from podium.io import read_timing
 from podium.model import Case, Challenge, InputError, Role, Status, Value
 
-__all__ = ["SCHEMA", "Measured", "evaluate"]
+__all__ = ["SCHEMA", "Measured", "evaluate", "tabulated"]
 
 _MOST_NAMED = 5  # rows of one file that share a reason are named one by one up to this many
 
@@ -47,12 +47,15 @@ class Measured:
         Who each submission stands for.
     hashes
         SHA-256 of every input: "truth" or the submission's name, then the path inside it.
+    paths
+        Where each submission lay.
     """
 
     table: pl.DataFrame
     failures: list[tuple[str, str, str, str]]
     roles: dict[str, Role]
     hashes: dict[str, dict[str, str]]
+    paths: dict[str, str]
 
 
 def evaluate(
@@ -96,36 +99,51 @@ def evaluate(
                 teams.append(_Team(submission, stack.enter_context(opened(submission, wanted))))
             except InputError as error:  # an archive that cannot be opened fails every case
                 teams.append(_Team(submission, None, str(error)))
-        values: dict[str, list[Value]] = {team.submission.name: [] for team in teams}
-        values |= {name: [] for name in challenge.baselines()}
-        hashes: dict[str, dict[str, str]] = {name: {} for name in ("truth", *(t.submission.name for t in teams))}
+        done: list[_Done] = []
         with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
             work = [pool.submit(_measure_case, challenge, case, teams, truth) for case in cases]
             try:
-                for done, future in enumerate(work, start=1):
-                    measured, digests = future.result()
-                    for name, found in measured.items():
-                        values[name] += found
-                    for name, digest in digests.items():
-                        hashes[name] |= digest
+                for future in work:
+                    done.append(future.result())
                     if progress is not None:
-                        progress(done, len(cases))
+                        progress(len(done), len(cases))
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise
+        seconds = []
         for team in teams:
             name = team.submission.name
-            timing, remarks = team.timing({value.case for value in values[name]})
-            lost = {value.case for value in values[name] if value.status in (Status.MISSING, Status.INVALID)}
-            values[name] += [
-                Value(row, "seconds", seconds) for row, seconds in sorted(timing.items()) if row not in lost
-            ]
+            rows = {row for each in done for row in each.rows}
+            timing, remarks = team.timing(rows)
+            lost = {row for each in done for row in each.lost.get(name, ())}
+            seconds += [(name, Value(row, "seconds", time)) for row, time in timing.items() if row not in lost]
             remarks += team.files.unexpected(wanted) if team.files else []
             failures += [(name, "", "warning", remark) for remark in remarks]
-    failures += [failure for name, found in values.items() for failure in _failures(name, found)]
+    failures += [failure for each in done for failure in each.failures]
+    table = pl.concat([*(each.table for each in done), tabulated(seconds)])
+    hashes: dict[str, dict[str, str]] = {name: {} for name in ("truth", *(s.name for s in submissions))}
+    for each in done:
+        for name, digests in each.hashes.items():
+            hashes[name] |= digests
     roles = {submission.name: submission.role for submission in submissions}
-    roles |= dict.fromkeys(challenge.baselines(), Role.BASELINE)
-    return Measured(_table(values), sorted(set(failures)), roles, hashes)
+    return Measured(
+        table=table.sort("submission", "case", "unit", "target", "metric"),
+        failures=sorted(set(failures)),
+        roles=roles | dict.fromkeys(challenge.baselines(), Role.BASELINE),
+        hashes=hashes,
+        paths={submission.name: str(submission.path) for submission in submissions},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """What is kept of a case once it is measured: a compact table, and what has to be known to finish the run."""
+
+    table: pl.DataFrame
+    rows: set[str]
+    lost: dict[str, set[str]]
+    failures: list[tuple[str, str, str, str]]
+    hashes: dict[str, dict[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,22 +166,25 @@ class _Team:
         return {row: value for row, value in seconds.items() if row in rows}, remarks
 
 
-def _measure_case(
-    challenge: Challenge, case: Case, teams: list[_Team], folder: Path
-) -> tuple[dict[str, list[Value]], dict[str, dict[str, str]]]:
+def _measure_case(challenge: Challenge, case: Case, teams: list[_Team], folder: Path) -> _Done:
     """Read the truth of a case and measure every submission and baseline against it."""
     truth = challenge.load(case)
     hashes = {"truth": {str(path.relative_to(folder)): _digest(path) for path in case.files}}
-    values = {}
+    values = []
+    failures = []
+    lost: dict[str, set[str]] = {}
     for team in teams:
         name = team.submission.name
-        values[name], path = _measure_one(challenge, case, truth, team)
+        found, path = _measure_one(challenge, case, truth, team)
+        values += [(name, value) for value in found]
+        failures += _failures(name, found)
+        lost[name] = {value.case for value in found if value.status in (Status.MISSING, Status.INVALID)}
         if path is not None and team.files is not None:
             files = sorted(path.rglob("*")) if path.is_dir() else [path]
             hashes[name] = {str(f.relative_to(team.files.root)): _digest(f) for f in files if f.is_file()}
     for name in challenge.baselines():
-        values[name] = challenge.measure_baseline(name, case, truth)
-    return values, hashes
+        values += [(name, value) for value in challenge.measure_baseline(name, case, truth)]
+    return _Done(tabulated(values), {value.case for _, value in values}, lost, failures, hashes)
 
 
 def _measure_one(challenge: Challenge, case: Case, truth: Any, team: _Team) -> tuple[list[Value], Path | None]:
@@ -201,11 +222,7 @@ def _failures(name: str, values: list[Value]) -> list[tuple[str, str, str, str]]
     return lines
 
 
-def _table(values: dict[str, list[Value]]) -> pl.DataFrame:
-    rows = [
-        (name, v.case, v.unit, v.target, v.metric, v.value, v.status.value, v.reason)
-        for name, found in values.items()
-        for v in found
-    ]
-    table = pl.DataFrame(rows, schema=SCHEMA, orient="row")
-    return table.sort("submission", "case", "unit", "target", "metric")
+def tabulated(values: list[tuple[str, Value]]) -> pl.DataFrame:
+    """Return the values of submissions as a tidy table."""
+    rows = [(name, v.case, v.unit, v.target, v.metric, v.value, v.status.value, v.reason) for name, v in values]
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row")

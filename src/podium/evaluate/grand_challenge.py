@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from podium.evaluate.engine import SCHEMA
+from podium.evaluate.engine import tabulated
 from podium.evaluate.record import json_text, metrics_document, write_text
 from podium.model import Case, Challenge, InputError, Status, Value
 
@@ -32,8 +32,6 @@ def evaluate_on_grand_challenge(
     metrics
         Where to write the results.
     """
-    import polars as pl
-
     try:
         jobs = json.loads(predictions.read_text())
     except ValueError as error:
@@ -55,11 +53,7 @@ def evaluate_on_grand_challenge(
             v.case == name and v.status in (Status.MISSING, Status.INVALID) for v in values
         ):
             values.append(Value(name, "seconds", seconds))
-    table = pl.DataFrame(
-        [("team", v.case, v.unit, v.target, v.metric, v.value, v.status.value, v.reason) for v in values],
-        schema=SCHEMA,
-        orient="row",
-    )
+    table = tabulated([("team", value) for value in values])
     document = metrics_document(table)
     metrics.parent.mkdir(parents=True, exist_ok=True)
     write_text(metrics, json_text(document))

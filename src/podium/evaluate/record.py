@@ -53,6 +53,7 @@ def write_run(
         "edition": challenge.edition,
         "options": {key: value for key, value in asdict(challenge).items() if _plain(value)},
         "truth": str(truth),
+        "submissions": dict(sorted(measured.paths.items())),
         "roles": {name: role.value for name, role in sorted(measured.roles.items())},
         "started": started.isoformat(timespec="seconds"),
         "ended": ended.isoformat(timespec="seconds"),
