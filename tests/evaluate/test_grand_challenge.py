@@ -51,8 +51,11 @@ def test_jobs_that_make_no_sense(shared, tmp_path):
         return CliRunner().invoke(app, ["evaluate", "trackrad2025", "--grand-challenge", *map(str, arguments)])
 
     assert "this is not JSON" in run("{").stderr
+    assert "not a list of jobs" in run('{"a": 1}').stderr
+    assert "names no known case" in run('[{"pk": "1", "inputs": [{"image": {"name": "S_0019_frames.mha"}}]}]').stderr
     assert "names no known case" in run('[{"pk": "1", "inputs": [{"image": {"name": "Z_999_frames.mha"}}]}]').stderr
-    job = {"pk": "1", "inputs": [{"image": {"name": "S_001_frames.mha"}}], "outputs": []}
+    backwards = {"started_at": "2025-06-01T12:00:03Z", "completed_at": "2025-06-01T12:00:00Z"}
+    job = {"pk": "1", "inputs": [{"image": {"name": "S_001_frames.mha"}}], "outputs": None, **backwards}
     assert "two jobs are about case S_001" in run(json.dumps([job, job])).stderr
     result = run(json.dumps([job]))  # no output at all, and all other cases missing
     assert result.exit_code == 0, result.output

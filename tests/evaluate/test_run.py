@@ -11,6 +11,8 @@ from typer.testing import CliRunner
 from podium.challenges import challenges, get_challenge
 from podium.cli import app
 from podium.evaluate import check_submission, evaluate, find_submissions, load_run
+from podium.model import InputError
+from podium.ranking import leaderboard_of
 
 NAMES = sorted(challenges())
 pytestmark = pytest.mark.slow
@@ -159,9 +161,89 @@ def test_an_archive_that_cannot_be_opened_costs_every_case(demos, tmp_path):
     assert set(measured.table["value"]) == {0.0}
 
 
+def test_nobodys_last_digit_depends_on_who_else_takes_part(demos, tmp_path):
+    for name in NAMES:
+        table = load_run(demos[0] / name / "run").table
+        challenge = get_challenge(name, **load_run(demos[0] / name / "run").info["options"])
+        board = leaderboard_of(challenge, table)
+        winner = board.entries[0].submission
+        fewer = leaderboard_of(challenge, table.filter(pl.col("submission").is_in([winner, "no-tracking"])))
+        alone = {e.submission: e.values for e in fewer.entries}[winner]
+        relative = ("rank", "time", "total", "sum")  # these are meant to depend on the others
+        for column, value in board.entries[0].values.items():
+            if not any(word in column for word in relative):
+                assert alone[column] == value, (name, column)
+
+
+def test_a_second_run_leaves_nothing_of_the_first(demos, tmp_path):
+    folder = demos[0] / "kits21"
+    first, second = tmp_path / "first", tmp_path / "second"
+    shutil.copytree(folder / "submissions" / "careful", first / "early")
+    shutil.copytree(folder / "submissions" / "noisy", second / "late")
+    for teams in (first, second):
+        arguments = ["--truth", folder / "truth", "--submissions", teams, "--out", tmp_path / "run"]
+        assert CliRunner().invoke(app, ["evaluate", "kits21", *map(str, arguments)]).exit_code == 0
+    assert [path.name for path in (tmp_path / "run" / "metrics").iterdir()] == ["late.json"]
+
+
+def test_options_of_measuring_cannot_be_changed_when_ranking(demos):
+    result = CliRunner().invoke(app, ["rank", str(demos[0] / "csv2026" / "run"), "--option", "tolerance_px=9"])
+    assert result.exit_code == 1
+    assert "tolerance_px is part of what was measured" in result.stderr
+
+
+@pytest.mark.parametrize("content", ["{", '{"schema": 1}', "[]"])
+def test_a_damaged_run_folder_is_one_line(demos, tmp_path, content):
+    shutil.copytree(demos[0] / "kits21" / "run", tmp_path / "run")
+    (tmp_path / "run" / "run.json").write_text(content)
+    result = CliRunner().invoke(app, ["rank", str(tmp_path / "run")])
+    assert result.exit_code == 1
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_case_without_truth_is_said(demos, tmp_path):
+    for name, file in (("kits21", "aggregated_MAJ_seg.nii.gz"), ("trackrad2025", "targets/A_002_labels.mha")):
+        truth = tmp_path / name
+        shutil.copytree(demos[0] / name / "truth", truth)
+        case = sorted(path for path in truth.iterdir() if path.is_dir())[1]
+        (case / file).unlink()
+        with pytest.raises(InputError, match="this case has no"):
+            get_challenge(name).cases(truth)
+
+
+def test_damaged_hdf5_costs_a_case_and_not_the_run(demos, tmp_path):
+    for name in ("tusrec", "csv2026"):
+        teams = tmp_path / name
+        source = next(p for p in sorted((demos[0] / name / "submissions").iterdir()) if list(p.rglob("*.h5")))
+        shutil.copytree(source, teams / "team")
+        path = sorted((teams / "team").rglob("*.h5"))[0]
+        content = bytearray(path.read_bytes())
+        content[content.index(b"SNOD")] = 0
+        path.write_bytes(content)
+        table = evaluate(
+            get_challenge(name), truth=demos[0] / name / "truth", submissions=find_submissions(teams)
+        ).table
+        assert "invalid" in set(table["status"])
+        assert "ok" in set(table["status"])
+
+
+def test_incomplete_timing_is_a_problem(demos, tmp_path):
+    folder = demos[0] / "csv2026"
+    shutil.copytree(folder / "submissions" / "careful", tmp_path / "team")
+    lines = (tmp_path / "team" / "timing.csv").read_text().splitlines()
+    (tmp_path / "team" / "timing.csv").write_text("\n".join([*lines[:-1], "zz,1.0"]) + "\n")
+    what = [p.what for p in check_submission(get_challenge("csv2026"), tmp_path / "team", truth=folder / "truth")]
+    assert any("there is no case called zz" in problem for problem in what)
+    assert any("has no time" in problem for problem in what)
+    (tmp_path / "empty").mkdir()
+    assert check_submission(get_challenge("csv2026"), tmp_path / "empty")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["evaluate", "kits21", "--geometry", "ful"], "geometry is one of full, shape, not 'ful'"),
+        (["evaluate", "kits21", "--option", "reference=XX"], "reference is one of MAJ, AND, OR"),
         (["evaluate", "kits22", "--truth", ".", "--submissions", ".", "--out", "x"], "Did you mean 'kits21'"),
         (["evaluate", "kits21", "--truth", "nowhere", "--submissions", ".", "--out", "x"], "nowhere"),
         (["evaluate", "kits21"], "--truth, --submissions and --out are needed"),

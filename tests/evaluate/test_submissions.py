@@ -56,6 +56,33 @@ def tar_with(tmp_path, **changes):
     return path
 
 
+def damaged_zip(tmp_path):
+    path = tmp_path / "team.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("case.nii", bytes(range(256)) * 40)
+    content = bytearray(path.read_bytes())
+    content[60:90] = b"\xff" * 30
+    path.write_bytes(content)
+    return path
+
+
+def twice_zip(tmp_path):
+    path = tmp_path / "team.zip"
+    with zipfile.ZipFile(path, "w") as packed:
+        packed.writestr("a", "x")
+        packed.writestr("a/b", "x")
+    return path
+
+
+def encrypted_zip(tmp_path):
+    path = zip_with(tmp_path, "case.nii")
+    content = bytearray(path.read_bytes())
+    content[6] |= 1  # the flag in the entry, and in the directory
+    content[content.index(b"PK\x01\x02") + 8] |= 1
+    path.write_bytes(content)
+    return path
+
+
 def zip_with(tmp_path, name, mode=stat.S_IFREG):
     path = tmp_path / "team.zip"
     with zipfile.ZipFile(path, "w") as packed:
@@ -77,6 +104,10 @@ def zip_with(tmp_path, name, mode=stat.S_IFREG):
         (lambda p: zip_with(p, "../outside"), "outside the submission"),
         (lambda p: zip_with(p, "a\\..\\..\\outside"), "outside the submission"),
         (lambda p: zip_with(p, "link", stat.S_IFLNK), "not a plain file"),
+        (damaged_zip, "cannot be read"),
+        (twice_zip, "cannot be read"),
+        (encrypted_zip, "cannot be read"),
+        (lambda p: zip_with(p, "n" * 300), "cannot be read"),
         (lambda p: (p / "team.zip").write_bytes(b"PK\x03\x04 no") and p / "team.zip", "cannot be read"),
         (lambda p: (p / "team.tar.gz").write_bytes(b"\x1f\x8b no") and p / "team.tar.gz", "cannot be read"),
     ],
@@ -93,8 +124,29 @@ def test_links_in_folders_are_not_followed(tmp_path):
     folder = tmp_path / "team"
     folder.mkdir()
     (folder / "case.nii").symlink_to(tmp_path / "secret")
-    with opened(Submission("team", folder)) as files:
-        assert files.find(Expected("case", ("case.nii",))) is None
+    with opened(Submission("team", folder)) as files, pytest.raises(InputError, match="symbolic link, which is not"):
+        files.find(Expected("case", ("case.nii",)))
+
+
+def test_other_archives_do_not_disappear(tmp_path):
+    (tmp_path / "UPPER.ZIP").write_bytes(b"")
+    assert [s.name for s in find_submissions(tmp_path)] == ["UPPER"]
+    (tmp_path / "team.7z").write_bytes(b"")
+    with pytest.raises(InputError, match=r"team\.7z is neither a folder nor a \.zip or \.tar\.gz"):
+        find_submissions(tmp_path)
+
+
+def test_people_are_references(tmp_path):
+    (tmp_path / "experts").mkdir()
+    assert find_submissions(tmp_path, references=("experts",))[0].role is Role.REFERENCE
+
+
+def test_a_folder_that_is_a_prediction_is_not_entered(tmp_path):
+    (tmp_path / "sub050__RH").mkdir()
+    (tmp_path / "sub050__RH" / "GP.npy").write_bytes(b"")
+    wanted = [Expected("sub050__RH", ("sub050__RH.h5", "sub050__RH"))]
+    with opened(Submission("team", tmp_path), wanted) as files:
+        assert files.find(wanted[0]) == tmp_path / "sub050__RH"
 
 
 def test_patterns_and_names_nearly_right(tmp_path):

@@ -72,6 +72,7 @@ def test_min_max_scores():
     assert score([(0.7 + 0.8 + 0.9) / 0.6, (0.8 + 0.8 + 0.8) / 0.6]) == [100, 100]
     assert score([7.0, 8.0]) == [0, 0]
     assert score([3.0]) == [100]
+    assert min_max_score(np.array([[0.5, 9.0, 3.0]]), lowest=1.0, highest=6.0, among=[True] * 3)[0, 2] == 60
     assert score([2.0, np.nan, 4.0]) == [100, 0, 0]
     assert score([2.0, 3.0, 4.0], [True, False, True]) == [100, 50, 0]
     assert score([1.0, 3.0, 5.0], [False, True, True]) == [100, 100, 0]  # one outside the ranked sets no end

@@ -97,6 +97,9 @@ def evaluate(
         list[str] | None,
         typer.Option(help="A submission that is shown but not ranked; repeat for more.", metavar="NAME"),
     ] = None,
+    reference: Annotated[
+        list[str] | None, typer.Option(help="A submission made by people: shown, not ranked.", metavar="NAME")
+    ] = None,
     geometry: Annotated[str | None, typer.Option(help="full, or shape to accept another geometry.")] = None,
     option: Options = None,
     grand_challenge: Annotated[
@@ -126,7 +129,15 @@ def evaluate(
             return
         if submissions is None or out is None:
             raise InputError("--truth, --submissions and --out are needed", advice="See podium evaluate --help")
-        board, measured = run(challenge, truth=truth, submissions=submissions, out=out, jobs=jobs, baselines=baseline)
+        board, measured = run(
+            challenge,
+            truth=truth,
+            submissions=submissions,
+            out=out,
+            jobs=jobs,
+            baselines=baseline,
+            references=reference,
+        )
         show(board)
         lost = [failure for failure in measured.failures if failure[2] != "warning"]
         cases = len({failure[:2] for failure in lost})
@@ -149,12 +160,19 @@ def rank(
     with failing_clearly(debug=context.obj["debug"]):
         from podium.challenges import get_challenge
         from podium.evaluate import load_run, write_leaderboard
+        from podium.model import InputError
         from podium.ranking import leaderboard_of
 
         loaded = load_run(run_folder)
         recorded = loaded.info["options"]
         given = _challenge_options(loaded.info["challenge"], option)
         challenge = get_challenge(loaded.info["challenge"], **(recorded | given))
+        if fixed := sorted(set(given) - set(challenge.scoring_options)):
+            possible = ", ".join(challenge.scoring_options) or "none"
+            raise InputError(
+                f"{fixed[0]} is part of what was measured",
+                advice=f"Evaluate again; when ranking, there are: {possible}",
+            )
         board = leaderboard_of(challenge, loaded.table, roles=loaded.roles)
         write_leaderboard(run_folder, board)
         if as_json:
@@ -171,6 +189,7 @@ def run(
     out: Path,
     jobs: int | None = None,
     baselines: list[str] | None = None,
+    references: list[str] | None = None,
 ) -> tuple[Leaderboard, Measured]:
     """Evaluate and rank, with a progress bar, and write the run folder."""
     from datetime import UTC, datetime
@@ -196,7 +215,8 @@ def run(
             return Text(f"{task.speed:.1f} a second," if task.speed else "")
 
     started = datetime.now(UTC)
-    found = find_submissions(submissions, baselines=tuple(baselines or ()))
+    found = find_submissions(submissions, baselines=tuple(baselines or ()), references=tuple(references or ()))
+    out.mkdir(parents=True, exist_ok=True)  # better to fail now than after everything was measured
     console = Console(stderr=True)
     with Progress(
         TextColumn(f"{challenge.title}: {len(found)} submissions"),

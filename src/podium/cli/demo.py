@@ -33,13 +33,13 @@ def demo(
             folder = out / name
             import_module(f"podium.demo.{name}").write(folder)
             rules = get_challenge(name)
+            submissions = folder / "submissions"
+            baselines = ["baseline"] if (submissions / "baseline").exists() else []
             say(
                 f"\n{rules.title}: {rules.summary}\n"
                 f"$ podium evaluate {name} --truth {folder / 'truth'} --submissions {folder / 'submissions'} "
-                f"--out {folder / 'run'}\n"
+                f"--out {folder / 'run'}{' --baseline baseline' if baselines else ''}\n"
             )
-            submissions = folder / "submissions"
-            baselines = ["baseline"] if (submissions / "baseline").exists() else []
             board, measured = run(
                 rules, truth=folder / "truth", submissions=submissions, out=folder / "run", baselines=baselines
             )

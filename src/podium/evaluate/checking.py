@@ -60,12 +60,26 @@ def check_submission(challenge: Challenge, predictions: Path, *, truth: Path | N
                 name, _, what = remark.partition(": ")
                 problems.append(Problem(name, what))
         else:
-            for entry in sorted(path for path in files.root.iterdir() if not path.name.startswith(".")):
+            entries = sorted(path for path in files.root.iterdir() if not path.name.startswith("."))
+            if not entries:
+                problems.append(Problem("", "there is nothing in this submission"))
+            for entry in entries:
                 if entry.name != TIMING:
                     problems += _problems_of(lambda entry=entry: challenge.check(None, entry), files.root, entry)
         if timing is not None:
-            problems += _problems_of(lambda: [] if read_timing(timing) else ["no case has a time"], files.root, timing)
+            problems += _problems_of(lambda: _timing_problems(timing, {c.name for c in cases}), files.root, timing)
     return sorted(set(problems))
+
+
+def _timing_problems(path: Path, cases: set[str]) -> list[str]:
+    """Say which cases have no time, and which times have no case; with one case that holds many rows, nothing."""
+    times = set(read_timing(path))
+    if not times:
+        return ["no case has a time"]
+    if len(cases) < 2:
+        return []
+    problems = [f"there is no case called {name}" for name in sorted(times - cases)]
+    return problems + [f"{name} has no time: without it no time counts" for name in sorted(cases - times)]
 
 
 def _problems_of(check: object, root: Path, path: Path) -> list[Problem]:

@@ -97,7 +97,7 @@ def evaluate(
         for submission in submissions:
             try:
                 teams.append(_Team(submission, stack.enter_context(opened(submission, wanted))))
-            except InputError as error:  # an archive that cannot be opened fails every case
+            except (InputError, OSError) as error:  # an archive that cannot be opened fails every case
                 teams.append(_Team(submission, None, str(error)))
         done: list[_Done] = []
         with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,8 @@ def evaluate_on_grand_challenge(
         jobs = json.loads(predictions.read_text())
     except ValueError as error:
         raise InputError(f"this is not JSON ({error})", path=predictions) from None
+    if not isinstance(jobs, list) or not all(isinstance(job, dict) for job in jobs):
+        raise InputError("this is not a list of jobs", path=predictions)
     cases = {case.name: case for case in challenge.cases(truth)}
     if not cases:
         raise InputError(f"no case of {challenge.title} was found", path=truth)
@@ -72,8 +75,8 @@ def _measured(challenge: Challenge, case: Case, path: Path | None) -> list[Value
 
 def _case_of(job: Any, cases: dict[str, Case], path: Path) -> str:
     """Return the case whose name begins the name of an input image; the longest if several do."""
-    names = [str((entry.get("image") or {}).get("name", "")) for entry in job.get("inputs", [])]
-    matches = [case for case in cases for name in names if name.startswith(case)]
+    names = [str((entry.get("image") or {}).get("name", "")) for entry in job.get("inputs") or []]
+    matches = [case for case in cases for name in names if re.match(rf"{re.escape(case)}(?![0-9A-Za-z])", name)]
     if not matches:
         raise InputError(f"job {job.get('pk')} names no known case in its inputs ({', '.join(names)[:120]})", path=path)
     return max(matches, key=len)
@@ -81,7 +84,7 @@ def _case_of(job: Any, cases: dict[str, Case], path: Path) -> str:
 
 def _output_of(job: Any, folder: Path) -> Path | None:
     """Return the file that a job put out, None if there is none."""
-    for output in job.get("outputs", []):
+    for output in job.get("outputs") or []:
         relative = (output.get("interface") or {}).get("relative_path")
         if not output.get("image") or not relative or ".." in Path(relative).parts or Path(relative).is_absolute():
             continue
@@ -95,6 +98,7 @@ def _output_of(job: Any, folder: Path) -> Path | None:
 def _seconds_of(job: Any) -> float | None:
     try:
         started, completed = (datetime.fromisoformat(job[key]) for key in ("started_at", "completed_at"))
+        seconds = (completed - started).total_seconds()
     except (KeyError, TypeError, ValueError):
         return None
-    return (completed - started).total_seconds()
+    return seconds if seconds >= 0 else None

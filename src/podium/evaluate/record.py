@@ -45,6 +45,8 @@ def write_run(
 ) -> None:
     """Write run.json, measurements.parquet, failures.csv and metrics/<submission>.json."""
     folder.mkdir(parents=True, exist_ok=True)
+    for stale in (*folder.glob("leaderboard.*"), *folder.glob("metrics/*.json")):  # of an earlier run
+        stale.unlink()
     info = {
         "schema": _SCHEMA,
         "podium": __version__,
@@ -78,10 +80,19 @@ def load_run(folder: Path) -> Run:
         raise InputError(
             "this is not a run folder: it has no run.json", path=folder, advice="Make one: podium evaluate"
         )
-    info = json.loads(path.read_text())
-    if info.get("schema") != _SCHEMA:
-        raise InputError(f"this run has schema {info.get('schema')}, {_SCHEMA} is known", path=path)
-    return Run(info, pl.read_parquet(folder / "measurements.parquet"))
+    try:
+        info = json.loads(path.read_text())
+        table = pl.read_parquet(folder / "measurements.parquet")
+    except (ValueError, pl.exceptions.PolarsError) as error:
+        reason = " ".join(str(error).split())[:120]
+        raise InputError(f"this run folder is damaged ({reason})", path=folder, advice="Evaluate again") from None
+    if (
+        not isinstance(info, dict)
+        or info.get("schema") != _SCHEMA
+        or not {"challenge", "options", "roles"} <= set(info)
+    ):
+        raise InputError(f"this is not a run.json of schema {_SCHEMA}", path=path, advice="Evaluate again")
+    return Run(info, table)
 
 
 def metrics_document(table: pl.DataFrame) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ __all__ = ["Files", "Submission", "find_submissions", "opened"]
 
 TIMING = "timing.csv"
 _ARCHIVES = (".zip", ".tar.gz", ".tgz")
+_OTHER_ARCHIVES = (".7z", ".rar", ".tar", ".gz", ".bz2", ".xz", ".zst")
 _MOST_ENTRIES = 100_000
 _MOST_BYTES = 256 * 2**30
 
@@ -31,36 +33,45 @@ class Submission:
     role: Role = Role.COMPETITOR
 
 
-def find_submissions(folder: Path, *, baselines: tuple[str, ...] = ()) -> list[Submission]:
+def find_submissions(
+    folder: Path, *, baselines: tuple[str, ...] = (), references: tuple[str, ...] = ()
+) -> list[Submission]:
     """Return the submissions in a folder, sorted by name.
 
     Parameters
     ----------
     folder
         Holds one folder or archive (.zip, .tar.gz) per team.
-    baselines
-        Names of those that are shown but not ranked.
+    baselines, references
+        Names of those that are shown but not ranked: simple methods, and people.
     """
     if not folder.is_dir():
         raise InputError("this is not a folder", path=folder, advice="Give the folder that holds one entry per team")
     found: dict[str, Submission] = {}
     for path in sorted(folder.iterdir()):
-        name = next((path.name.removesuffix(s) for s in _ARCHIVES if path.name.endswith(s)), path.name)
+        name = next((path.name[: -len(s)] for s in _ARCHIVES if path.name.lower().endswith(s)), path.name)
+        if path.is_file() and name == path.name and path.name.lower().endswith(_OTHER_ARCHIVES):
+            raise InputError(
+                f"{path.name} is neither a folder nor a .zip or .tar.gz",
+                path=folder,
+                advice="Pack it again, or remove it",
+            )
         if path.name.startswith(".") or not (path.is_dir() or name != path.name):
             continue
         if name in found:
             raise InputError(f"two submissions are called {name}: {found[name].path.name} and {path.name}", path=folder)
-        found[name] = Submission(name, path, Role.BASELINE if name in baselines else Role.COMPETITOR)
+        role = Role.BASELINE if name in baselines else Role.REFERENCE if name in references else Role.COMPETITOR
+        found[name] = Submission(name, path, role)
     if not found:
         raise InputError(
             "there are no submissions",
             path=folder,
             advice="Give the folder that holds one folder, .zip or .tar.gz per team",
         )
-    if unknown := sorted(set(baselines) - set(found)):
+    if unknown := sorted({*baselines, *references} - set(found)):
         near = get_close_matches(unknown[0], found, n=1)
         raise InputError(
-            f"there is no submission called {unknown[0]} to be a baseline",
+            f"there is no submission called {unknown[0]} to be a baseline or reference",
             path=folder,
             advice=f"Did you mean {near[0]}?" if near else None,
         )
@@ -80,7 +91,7 @@ def opened(submission: Submission, wanted: Sequence[Expected] = ()) -> Iterator[
 
 def _unpack(archive: Path, folder: Path) -> None:
     try:
-        if archive.name.endswith(".zip"):
+        if archive.name.lower().endswith(".zip"):
             with zipfile.ZipFile(archive) as packed:
                 infos = packed.infolist()
                 _check_size(archive, len(infos), sum(info.file_size for info in infos))
@@ -108,7 +119,8 @@ def _unpack(archive: Path, folder: Path) -> None:
                     _copy(content, target, member.size)
                 else:
                     raise InputError(f"'{member.name[:80]}' is not a plain file", path=archive)
-    except (zipfile.BadZipFile, tarfile.TarError, EOFError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, RuntimeError) as error:
+        # An encrypted archive is a RuntimeError; two entries of one name, or a name too long, an OSError.
         raise InputError(f"the archive cannot be read ({error})", path=archive, advice="Pack it again") from None
 
 
@@ -159,6 +171,7 @@ class Files:
             if not path.is_symlink()
             and not any(part.startswith((".", "__MACOSX")) for part in path.relative_to(root).parts)
         )
+        self._links = {path.name for path in root.iterdir() if path.is_symlink()}
         self._used: set[str] = set()
 
     @property
@@ -176,11 +189,13 @@ class Files:
                 raise InputError(f"there are {len(matches)} predictions of {expected.case}: {', '.join(matches[:3])}")
             if matches:
                 return self.root / matches[0]
+            if links := [name for name in self._links if fnmatchcase(name, pattern)]:
+                raise InputError(f"{links[0]} is a symbolic link, which is not followed")
         return None
 
     def unexpected(self, wanted: list[Expected]) -> list[str]:
         """Name the files that no case asked for, each with the nearest name that would have been right."""
-        names = [expected.names[0] for expected in wanted]
+        names = [expected.names[0] for expected in wanted if not self._used.intersection(expected.names)]
         remarks = []
         for entry in self._entries:
             inside = any(entry.startswith(f"{used}/") for used in self._used)

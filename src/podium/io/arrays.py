@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -16,6 +17,9 @@ import numpy.typing as npt
 from podium.model import InputError
 
 __all__ = ["MAX_ELEMENTS", "dataset", "open_hdf5", "read_npy", "read_npz"]
+
+_DAMAGE = (OSError, RuntimeError, KeyError, ValueError, tokenize.TokenError)
+"""What h5py and HDF5 raise, now here and now there, when the structures of a file are broken."""
 
 MAX_ELEMENTS = 2**29
 """Arrays that promise more elements than this are refused unless they are streamed."""
@@ -33,7 +37,15 @@ def open_hdf5(path: Path) -> Iterator[Any]:
             raise
         raise InputError("this is not a readable HDF5 file", path=path, advice="It was cut short or damaged") from None
     with file:
-        yield file
+        try:
+            yield file
+        except _DAMAGE as error:
+            if isinstance(error, InputError) or (isinstance(error, OSError) and error.errno is not None):
+                raise
+            reason = " ".join(str(error).split())[:120]
+            raise InputError(
+                f"this HDF5 file is damaged ({reason})", path=path, advice="Copy or save it again"
+            ) from None
 
 
 def dataset(file: Any, name: str, *, path: Path) -> Any:

@@ -129,6 +129,8 @@ class Challenge(ABC):
     """The rules in a paragraph."""
     editions: ClassVar[tuple[str, ...]] = ("document", "code")
     """`document`: what the page says. `code`: what the organisers' own code does."""
+    scoring_options: ClassVar[tuple[str, ...]] = ()
+    """Options that change scores but not measurements, so that they can be given when ranking again."""
     version: ClassVar[int] = 1
     """Raised whenever the same input would give another number."""
 

@@ -28,7 +28,10 @@ _DIGITS = 12
 
 def weighted_sum(values: Floats, weights: Floats) -> Floats:
     """Return Σ w·x over rows, what is not defined counting nothing: (submissions, rows) → (sets, submissions)."""
-    return weights @ np.nan_to_num(values, nan=0.0).T
+    known = np.nan_to_num(values, nan=0.0)
+    if len(weights) == 1:  # summed row by row, so that nobody's last digit depends on who else takes part
+        return np.asarray(np.sum(known * weights, axis=1))[None]
+    return np.asarray(weights @ known.T)
 
 
 def weighted_mean(values: Floats, weights: Floats) -> Floats:
@@ -110,13 +113,15 @@ def min_max_score(values: Floats, *, lowest: float, highest: float, among: Seque
     Shape (…, submissions). The extremes run over `among`. If all of them are equal: 100 below the upper end of the
     range, else 0. NaN, no value, scores 0.
     """
-    clipped = rounded(np.clip(values, lowest, highest))  # equal times must not differ by the rounding of their sums
+    clipped = np.clip(values, lowest, highest)
     compared = np.where(np.asarray(among, bool) & ~np.isnan(clipped), clipped, np.nan)
     least = np.min(np.where(np.isnan(compared), np.inf, compared), axis=-1, keepdims=True)
     most = np.max(np.where(np.isnan(compared), -np.inf, compared), axis=-1, keepdims=True)
-    spread = np.asarray(most > least)
+    spread = ~np.isclose(most, least, rtol=1e-12, atol=0.0)  # equal times may differ by the rounding of their sums
     with np.errstate(invalid="ignore", divide="ignore"):
-        score = np.where(spread, (most - clipped) / (most - least) * 100, np.where(clipped < highest, 100.0, 0.0))
+        score = np.where(
+            spread, (most - clipped) / (most - least) * 100, np.where(rounded(clipped) < highest, 100.0, 0.0)
+        )
     return np.where(np.isnan(clipped), 0.0, np.clip(score, 0.0, 100.0))
 
 

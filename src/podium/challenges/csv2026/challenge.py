@@ -51,6 +51,7 @@ class CSV2026(Challenge):
     """Segmentation of two views, a class, and time: 40 %, 40 % and 20 % of a score from 0 to 100."""
 
     name: ClassVar[str] = "csv2026"
+    scoring_options: ClassVar[tuple[str, ...]] = ("baseline_seconds",)
     title: ClassVar[str] = "CSV 2026"
     page: ClassVar[str] = "http://www.csv-isbi.net"
     summary: ClassVar[str] = (

@@ -51,6 +51,15 @@ class KiTS21(Challenge):
     geometry: str = "full"
     """`full`: spacing, origin and direction must be the reference's. `shape`: only the shape must be."""
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for option, value, choices in (
+            ("reference", self.reference, ("MAJ", "AND", "OR")),
+            ("geometry", self.geometry, ("full", "shape")),
+        ):
+            if value not in choices:
+                raise InputError(f"{option} is one of {', '.join(choices)}, not {value!r}")
+
     @property
     def quantities(self) -> tuple[Quantity, ...]:
         """Dice and surface Dice of each region."""
@@ -61,6 +70,9 @@ class KiTS21(Challenge):
 
     def cases(self, truth: Path) -> list[Case]:
         """Find case_00000/aggregated_MAJ_seg.nii.gz, or case_00000.nii.gz."""
+        for folder in sorted(truth.glob("case_*/")):
+            if not (folder / f"aggregated_{self.reference}_seg.nii.gz").is_file():
+                raise InputError(f"this case has no aggregated_{self.reference}_seg.nii.gz", path=folder)
         nested = {path.parent.name: path for path in truth.glob(f"case_*/aggregated_{self.reference}_seg.nii.gz")}
         flat = {path.name.removesuffix(".nii.gz"): path for path in truth.glob("case_*.nii.gz")}
         return [Case(name, (path,)) for name, path in sorted((flat | nested).items())]

@@ -64,6 +64,8 @@ class TrackRAD2025(Challenge):
             labels = folder / "targets" / f"{folder.name}_labels.mha"
             if labels.is_file():
                 found.append(Case(folder.name, (labels, folder / "scanned-region.json")))
+            elif (folder / "targets").is_dir():
+                raise InputError(f"this case has no targets/{labels.name}", path=folder)
         return found
 
     def expected(self, case: Case) -> Expected:
