@@ -67,6 +67,21 @@ def test_a_leaderboard_by_hand():
     assert "one value per image, p < 0.05." in board.notes[1]
 
 
+def test_rounding_is_not_evidence():
+    """Errors of 0.05 from above and from below differ in the last bit; on twelve images one team is really better."""
+    truth = np.round(np.random.default_rng(0).random(200), 3)
+    above, below = (np.abs(np.round(truth + step, 3) - truth) for step in (0.05, -0.05))
+    assert np.count_nonzero(above - below) > 100
+    below[:12] -= np.linspace(0.01, 0.02, 12)
+    phase = (0,) * 200
+    table = errors(
+        above=team(area=above, dim=above, rwt=above, phase=phase),
+        below=team(area=below, dim=below, rwt=below, phase=phase),
+    )
+    board = board_of("lvquan18", table)
+    assert shown(board, *RANKS[:3]) == [("below", 1, 1, 1, 1), ("above", 2, 2, 2, 2)]
+
+
 def test_nobody_ranks_before_a_smaller_error():
     """C is not significantly worse than A, but comes after B, which is."""
     table = errors(

@@ -39,6 +39,10 @@ def test_the_same_numbers_as_from_plain_folders(shared, tmp_path, team):
     for key, value in expected.items():
         assert found[key] == pytest.approx(value, abs=1e-6), key
     assert document["aggregates"]["dice"]["count"] == len(document["results"])
+    scores = document["aggregates"]["scores"]
+    assert not any("rank" in name for name in scores)
+    official = json.loads((shared / "golden" / "trackrad.json").read_text())["teams"][team]["aggregates"]
+    assert scores["runtime"] == pytest.approx(official["runtime"], rel=1e-9)
 
 
 def test_jobs_that_make_no_sense(shared, tmp_path):

@@ -123,8 +123,15 @@ def evaluate(
         challenge = _challenge(name, rules, options)
         if grand_challenge:
             from podium.evaluate.grand_challenge import evaluate_on_grand_challenge
+            from podium.ranking import scores_alone
 
-            evaluate_on_grand_challenge(challenge, truth=truth, predictions=predictions, metrics=metrics)
+            evaluate_on_grand_challenge(
+                challenge,
+                truth=truth,
+                predictions=predictions,
+                metrics=metrics,
+                scores=lambda table: scores_alone(challenge, table),
+            )
             say(f"Written to {metrics}.")
             return
         if submissions is None or out is None:

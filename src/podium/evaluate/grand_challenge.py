@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+import polars as pl
 
 from podium.evaluate.engine import tabulated
 from podium.evaluate.record import json_text, metrics_document, write_text
@@ -16,7 +19,12 @@ __all__ = ["evaluate_on_grand_challenge"]
 
 
 def evaluate_on_grand_challenge(
-    challenge: Challenge, *, truth: Path, predictions: Path, metrics: Path
+    challenge: Challenge,
+    *,
+    truth: Path,
+    predictions: Path,
+    metrics: Path,
+    scores: Callable[[pl.DataFrame], dict[str, float | None]] | None = None,
 ) -> dict[str, Any]:
     """Measure the team whose jobs predictions.json lists, and write metrics.json.
 
@@ -32,6 +40,8 @@ def evaluate_on_grand_challenge(
         predictions.json; outputs lie beside it in <pk>/output/<relative path>/.
     metrics
         Where to write the results.
+    scores
+        Computes the team's own scores from the measurements; they join the aggregates.
     """
     try:
         jobs = json.loads(predictions.read_text())
@@ -58,6 +68,8 @@ def evaluate_on_grand_challenge(
             values.append(Value(name, "seconds", seconds))
     table = tabulated([("team", value) for value in values])
     document = metrics_document(table)
+    if scores is not None:
+        document["aggregates"]["scores"] = scores(table)
     metrics.parent.mkdir(parents=True, exist_ok=True)
     write_text(metrics, json_text(document))
     return document

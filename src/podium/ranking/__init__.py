@@ -1,6 +1,6 @@
 """From measurements to places: a cube and weights in, positions out."""
 
-from podium.ranking.leaderboards import cube_of, leaderboard_of, ranked_submissions
+from podium.ranking.leaderboards import cube_of, leaderboard_of, ranked_submissions, scores_alone
 from podium.ranking.parts import (
     competition_ranks,
     loading_line,
@@ -23,6 +23,7 @@ __all__ = [
     "ranked_submissions",
     "reported_seconds",
     "rounded",
+    "scores_alone",
     "significance_ranks",
     "significantly_better",
     "tie_broken_ranks",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import numpy as np
@@ -10,7 +11,7 @@ import polars as pl
 from podium.model import Challenge, Cube, Entry, Heading, InputError, Leaderboard, Role, Status
 from podium.ranking.parts import as_ones
 
-__all__ = ["cube_of", "leaderboard_of", "ranked_submissions"]
+__all__ = ["cube_of", "leaderboard_of", "ranked_submissions", "scores_alone"]
 
 
 def cube_of(challenge: Challenge, measurements: pl.DataFrame) -> Cube:
@@ -77,6 +78,13 @@ def leaderboard_of(
         Heading(column.name, column.title, column.unit, column.direction, column.digits) for column in scores.columns
     )
     return Leaderboard(challenge.name, challenge.edition, headings, tuple(entries), challenge.notes(cube))
+
+
+def scores_alone(challenge: Challenge, measurements: pl.DataFrame) -> dict[str, float | None]:
+    """Return the scores of a single team, without ranks and scores relative to others, which mean nothing then."""
+    board = leaderboard_of(challenge, measurements)
+    relative = re.compile(r"_rank$|^(rank_sum|average_rank|time|total)$")
+    return {name: value for name, value in board.entries[0].values.items() if not relative.search(name)}
 
 
 def _number(value: float) -> float | None:

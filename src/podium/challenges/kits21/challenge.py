@@ -133,6 +133,12 @@ class KiTS21(Challenge):
             problems.append(f"label {min(strange)} is none of 0, 1, 2, 3")
         return problems
 
+    def notes(self, cube: Cube) -> tuple[str, ...]:  # noqa: ARG002
+        """Say what the organisers' code does that this does not."""
+        if self.edition == "document":
+            return ()
+        return (f"Measured against one reference ({self.reference}); the organisers also take every sampled one.",)
+
     def score(self, cube: Cube, weights: Floats, ranked: Sequence[bool]) -> Scores:
         """Average over cases, rank each of six values (`code`: one Dice, one surface Dice), average the ranks."""
         means = {
