@@ -5,8 +5,6 @@ BIN := $(VENV)/bin
 # Independent implementations to check against (MONAI with PyTorch, MedPy, DeepMind's surface-distance): about 1 GB.
 # `make test PEERS=` leaves them out; the tests that need them then say that they were skipped.
 PEERS ?= peers
-EXTRAS := dev$(if $(PEERS),$(comma)$(PEERS))
-comma := ,
 
 .PHONY: demo test quick lint bench clean
 

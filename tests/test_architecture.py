@@ -79,6 +79,16 @@ def test_imports_go_one_way(path):
     assert violations(path.relative_to(SOURCE).parts[0].removesuffix(".py"), path.read_text()) == set()
 
 
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_what_is_private_stays_in_its_room(path):
+    room = path.relative_to(SOURCE).parts[0]
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("podium."):
+            owner, *inside = node.module.split(".")[1:]
+            private = any(part.startswith("_") for part in inside)
+            assert owner == room or not private, f"{node.module} is private to {owner}"
+
+
 def test_a_wrong_import_is_noticed():
     assert violations("metrics", "from podium.io import read_label_map") == {"io"}
     assert violations("io", "def late():\n    import podium.metrics.surface") == {"metrics"}

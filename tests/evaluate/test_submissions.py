@@ -38,6 +38,9 @@ def test_two_teams_of_one_name_and_none_at_all(tmp_path):
         find_submissions(tmp_path)
     with pytest.raises(InputError, match="not a folder"):
         find_submissions(tmp_path / "nowhere")
+    (tmp_path / "case_00000.nii.gz").write_bytes(b"")
+    with pytest.raises(InputError, match="only files, as in the folder of one team"):
+        find_submissions(tmp_path)
     (tmp_path / "team").mkdir()
     with pytest.raises(InputError, match="Did you mean team"):
         find_submissions(tmp_path, baselines=("teem",))

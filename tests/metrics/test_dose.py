@@ -12,7 +12,7 @@ from podium.metrics import (
     gaussian_dose,
     volume_at_dose,
 )
-from podium.model import InputError
+from podium.model import Box, InputError
 
 
 def test_expansion_is_a_disk_in_millimetres():
@@ -48,6 +48,8 @@ def test_shifts_are_those_of_scipy(shape):
         np.testing.assert_allclose(average_shifted_dose(dose, [shift]), expected, atol=1e-12)
     expected = np.mean([ndimage.shift(dose, shift, order=3, mode="nearest") for shift in shifts], axis=0)
     np.testing.assert_allclose(average_shifted_dose(dose, shifts), expected, atol=1e-12)
+    part = Box((0, 1), (shape[0], shape[1]))
+    np.testing.assert_allclose(average_shifted_dose(dose, shifts, within=part), expected[part.slices], atol=1e-12)
 
 
 def test_no_shift_gives_no_dose():

@@ -19,7 +19,7 @@ __all__ = ["Files", "Submission", "find_submissions", "opened"]
 
 TIMING = "timing.csv"
 _ARCHIVES = (".zip", ".tar.gz", ".tgz")
-_OTHER_ARCHIVES = (".7z", ".rar", ".tar", ".gz", ".bz2", ".xz", ".zst")
+_OTHER_ARCHIVES = (".7z", ".rar", ".tar", ".tar.bz2", ".tar.xz", ".tar.zst")
 _MOST_ENTRIES = 100_000
 _MOST_BYTES = 256 * 2**30
 
@@ -63,8 +63,9 @@ def find_submissions(
         role = Role.BASELINE if name in baselines else Role.REFERENCE if name in references else Role.COMPETITOR
         found[name] = Submission(name, path, role)
     if not found:
+        alone = any(path.is_file() and not path.name.startswith(".") for path in folder.iterdir())
         raise InputError(
-            "there are no submissions",
+            "there are no submissions" + ", only files, as in the folder of one team" * alone,
             path=folder,
             advice="Give the folder that holds one folder, .zip or .tar.gz per team",
         )

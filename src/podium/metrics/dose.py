@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.metrics._kernels.splines import average_of_shifts
-from podium.model import InputError
+from podium.model import Box, InputError
 
 __all__ = [
     "average_shifted_dose",
@@ -51,7 +51,7 @@ def gaussian_dose(target: npt.NDArray[np.bool_], *, sigma_mm: float, spacing_mm:
     return np.asarray(gaussian_filter(np.asarray(target, np.float64), sigma, mode="reflect", truncate=4.0))
 
 
-def average_shifted_dose(dose: npt.NDArray[np.floating], shifts: npt.ArrayLike) -> Floats:
+def average_shifted_dose(dose: npt.NDArray[np.floating], shifts: npt.ArrayLike, *, within: Box | None = None) -> Floats:
     """Return the mean of a 2-D dose shifted by each of many displacements, given in pixels.
 
     Cubic spline interpolation; beyond the border the edge value goes on. The same as the mean of
@@ -63,6 +63,8 @@ def average_shifted_dose(dose: npt.NDArray[np.floating], shifts: npt.ArrayLike) 
         Shape (rows, columns).
     shifts
         Rows and columns to move by, shape (shifts, 2); positive moves to higher indices. No shift gives no dose.
+    within
+        Compute only this part of the image, such as the box around a target.
 
     Examples
     --------
@@ -83,7 +85,9 @@ def average_shifted_dose(dose: npt.NDArray[np.floating], shifts: npt.ArrayLike) 
         raise InputError("a shift is not a finite number")
     padded = np.pad(image, _SPLINE_MARGIN, mode="edge")
     coefficients = np.ascontiguousarray(spline_filter(padded, order=3, output=np.float64, mode="nearest"))
-    return np.asarray(average_of_shifts(coefficients, _SPLINE_MARGIN, moves, image.shape))
+    part = within or Box((0, 0), image.shape)
+    shape = tuple(high - low for low, high in zip(part.lower, part.upper, strict=True))
+    return np.asarray(average_of_shifts(coefficients, _SPLINE_MARGIN, moves - np.array(part.lower), shape))
 
 
 def cumulative_dose_volume_histogram(dose: npt.ArrayLike, levels: npt.ArrayLike) -> Floats:

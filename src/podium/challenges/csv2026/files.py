@@ -76,7 +76,7 @@ def read_sample(path: Path, *, shapes: Mapping[str, tuple[int, ...]] | None = No
 
 
 def _read_mask(file: Any, name: str, path: Path, shape: tuple[int, ...] | None) -> Labels:
-    found = _dataset(file, name, path)
+    found = dataset(file, name, path=Path(path.name))
     if found.shape is None or len(found.shape) != 2 or 0 in found.shape or (shape and found.shape != shape):
         size = " × ".join(map(str, found.shape)) if found.shape else "no"
         wanted = " × ".join(map(str, shape or SHAPE))
@@ -106,7 +106,7 @@ def _labels_advice() -> str:
 
 
 def _read_class(file: Any, path: Path) -> int:
-    found = _dataset(file, "cls", path)
+    found = dataset(file, "cls", path=Path(path.name))
     if found.shape is None or found.size != 1:
         raise InputError(f"'cls' holds {found.size or 0} numbers, it should hold one", path=path.name)
     number = float(_content(found, "cls", path).reshape(-1)[0])
@@ -115,24 +115,13 @@ def _read_class(file: Any, path: Path) -> int:
     return int(number)
 
 
-def _dataset(file: Any, name: str, path: Path) -> Any:
-    try:
-        return dataset(file, name, path=Path(path.name))
-    except (KeyError, OSError, RuntimeError) as error:
-        raise _damaged(name, path, error) from None
-
-
 def _content(found: Any, name: str, path: Path) -> npt.NDArray[Any]:
     try:
         return np.asarray(found[()])
     except (KeyError, OSError, RuntimeError) as error:
-        raise _damaged(name, path, error) from None
-
-
-def _damaged(name: str, path: Path, error: Exception) -> InputError:
-    return InputError(
-        f"'{name}' cannot be read ({error})", path=path.name, advice="The file is damaged, or compressed unusually"
-    )
+        raise InputError(
+            f"'{name}' cannot be read ({error})", path=path.name, advice="The file is damaged, or compressed unusually"
+        ) from None
 
 
 def read_baseline_seconds(truth: Path) -> float | None:
