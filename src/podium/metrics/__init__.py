@@ -49,6 +49,7 @@ from podium.metrics.regression import (
     pearson_correlation,
     root_mean_square_error,
 )
+from podium.metrics.structures import Structure, StructurePair, structures
 from podium.metrics.surface import (
     DirectedDistances,
     SurfaceDistances,
@@ -68,6 +69,8 @@ __all__ = [
     "DirectedDistances",
     "Measured",
     "Overlap",
+    "Structure",
+    "StructurePair",
     "SurfaceDistances",
     "average_shifted_dose",
     "average_symmetric_surface_distance",
@@ -107,6 +110,7 @@ __all__ = [
     "relative_volume_difference",
     "root_mean_square_error",
     "sensitivity",
+    "structures",
     "surface_dice",
     "surface_distances",
     "transform_error",

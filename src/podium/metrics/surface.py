@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -196,7 +196,7 @@ def _measure(pair: Pair, table: npt.NDArray[np.uint8], regions: int, boundary: B
         lattice = lattice + np.array([not pair.flat, 1, 1])
         find = kernels.surfels
         areas = contour_lengths(pair.spacing) if pair.flat else surfel_areas(pair.spacing)
-    near = _neighbourhood(pair.spacing, tuple(lattice[3 - len(pair.spacing) :].tolist()))
+    near = neighbourhood(pair.spacing, tuple(lattice[3 - len(pair.spacing) :].tolist()))
     pad = near.reach
     depth, height, width = (lattice + 2 * pad).tolist()
     shape = (depth, height, -(-width // 8) * 8)  # rows of whole 64-bit words
@@ -211,33 +211,63 @@ def _measure(pair: Pair, table: npt.NDArray[np.uint8], regions: int, boundary: B
         places, corners, found = find(labels, pair.lower, pair.upper, table, pair.flat, pad, marks, places, corners)
         _scratch.keep(f"{side} places", places)
         _scratch.keep(f"{side} corners", corners)
-        surfaces.append((places[:found], corners[:found], marks.reshape(-1)))
+        surfaces.append(Elements(places[:found], corners[:found], marks.reshape(-1)))
 
     def directed(region: int, own: int) -> DirectedDistances:
-        places, corners, _ = surfaces[own]
-        other_places, other_corners, other_marks = surfaces[1 - own]
-        if not kernels.has_elements(other_corners, region):
-            here, size = kernels.elements(places, corners, region, areas)
-            count = min(here.size, 1)
-            return DirectedDistances(np.full(count, np.inf), np.full(count, size), np.full(count, here.size))
-        sizes, counts = np.zeros(near.distances.size), np.zeros(near.distances.size, np.int64)
-        unmet, unmet_sizes = np.empty(places.size, np.int64), np.empty(places.size)
-        far = kernels.measure(
-            places, corners, region, areas, other_marks, steps, near.bins, sizes, counts, unmet, unmet_sizes
+        return directed_distances(
+            surfaces[own],
+            surfaces[1 - own],
+            region=region,
+            areas=areas,
+            near=near,
+            steps=steps,
+            shape=shape,
+            spacing=pair.spacing,
         )
-        occurring = np.flatnonzero(counts)
-        result = DirectedDistances(near.distances[occurring], sizes[occurring], counts[occurring])
-        if far:
-            others, _ = kernels.elements(other_places, other_corners, region, areas)
-            distances = _far_distances(unmet[:far], others, shape, pair)
-            result = result.merged(DirectedDistances(distances, unmet_sizes[:far], np.ones(far, np.int64)))
-        return result
 
     return [SurfaceDistances(directed(region, 0), directed(region, 1), boundary) for region in range(regions)]
 
 
+def directed_distances(
+    own: Elements,
+    other: Elements,
+    *,
+    region: int,
+    areas: Floats,
+    near: Neighbourhood,
+    steps: npt.NDArray[np.int64],
+    shape: tuple[int, ...],
+    spacing: tuple[float, ...],
+) -> DirectedDistances:
+    """Measure from the elements of one boundary to the nearest of another, whose marks lie in an array of a shape."""
+    if not kernels.has_elements(other.corners, region):
+        here, size = kernels.elements(own.places, own.corners, region, areas)
+        count = min(here.size, 1)
+        return DirectedDistances(np.full(count, np.inf), np.full(count, size), np.full(count, here.size))
+    sizes, counts = np.zeros(near.distances.size), np.zeros(near.distances.size, np.int64)
+    unmet, unmet_sizes = np.empty(own.places.size, np.int64), np.empty(own.places.size)
+    far = kernels.measure(
+        own.places, own.corners, region, areas, other.marks, steps, near.bins, sizes, counts, unmet, unmet_sizes
+    )
+    occurring = np.flatnonzero(counts)
+    result = DirectedDistances(near.distances[occurring], sizes[occurring], counts[occurring])
+    if far:
+        others, _ = kernels.elements(other.places, other.corners, region, areas)
+        distances = _far_distances(unmet[:far], others, shape, spacing)
+        result = result.merged(DirectedDistances(distances, unmet_sizes[:far], np.ones(far, np.int64)))
+    return result
+
+
+class Elements(NamedTuple):
+    """The elements of a boundary: their places in the flattened marks, their corners, and the marks."""
+
+    places: npt.NDArray[np.int64]
+    corners: npt.NDArray[np.uint64]
+    marks: npt.NDArray[np.uint8]
+
+
 @dataclass(frozen=True, slots=True)
-class _Neighbourhood:
+class Neighbourhood:
     """Lattice offsets (z, y, x) in order of their length.
 
     `distances` are the distinct lengths, `bins` which of them each offset has, `reach` how far they go, at least 1.
@@ -249,7 +279,7 @@ class _Neighbourhood:
     reach: npt.NDArray[np.int64]
 
 
-def _neighbourhood(spacing: tuple[float, ...], lattice: tuple[int, ...]) -> _Neighbourhood:
+def neighbourhood(spacing: tuple[float, ...], lattice: tuple[int, ...]) -> Neighbourhood:
     """Return about as many lattice offsets around the origin as are worth probing, none longer than the lattice."""
     dimensions = len(spacing)
     ball = {2: np.pi, 3: 4 / 3 * np.pi}[dimensions]
@@ -259,7 +289,7 @@ def _neighbourhood(spacing: tuple[float, ...], lattice: tuple[int, ...]) -> _Nei
 
 
 @lru_cache(maxsize=64)
-def _offsets(spacing: tuple[float, ...], radius: float, reach: tuple[int, ...]) -> _Neighbourhood:
+def _offsets(spacing: tuple[float, ...], radius: float, reach: tuple[int, ...]) -> Neighbourhood:
     dimensions = len(spacing)
     grid = np.stack(np.meshgrid(*(np.arange(-n, n + 1) for n in reach), indexing="ij"), axis=-1)
     offsets = grid.reshape(-1, dimensions)
@@ -268,7 +298,7 @@ def _offsets(spacing: tuple[float, ...], radius: float, reach: tuple[int, ...]) 
     order = order[lengths[order] <= radius]
     distances, bins = np.unique(lengths[order], return_inverse=True)
     offsets = np.concatenate([np.zeros((order.size, 3 - dimensions), np.int64), offsets[order]], axis=1)
-    return _Neighbourhood(offsets, distances, bins, np.maximum(np.abs(offsets).max(axis=0), 1))
+    return Neighbourhood(offsets, distances, bins, np.maximum(np.abs(offsets).max(axis=0), 1))
 
 
 def _lengths(offsets: npt.NDArray[np.int64], spacing: tuple[float, ...]) -> Floats:
@@ -281,15 +311,15 @@ def _lengths(offsets: npt.NDArray[np.int64], spacing: tuple[float, ...]) -> Floa
 
 
 def _far_distances(
-    places: npt.NDArray[np.int64], others: npt.NDArray[np.int64], shape: tuple[int, ...], pair: Pair
+    places: npt.NDArray[np.int64], others: npt.NDArray[np.int64], shape: tuple[int, ...], spacing: tuple[float, ...]
 ) -> Floats:
     """Return the exact distance from each place to the nearest of the others, however far."""
     from scipy.spatial import cKDTree
 
-    axes = slice(3 - len(pair.spacing), 3)
+    axes = slice(3 - len(spacing), 3)
     here, there = (np.stack(np.unravel_index(p, shape)[axes], axis=1) for p in (places, others))
-    nearest = cKDTree(there * pair.spacing, balanced_tree=False, compact_nodes=False).query(here * pair.spacing)[1]
-    return _lengths(here - there[nearest], pair.spacing)
+    nearest = cKDTree(there * spacing, balanced_tree=False, compact_nodes=False).query(here * spacing)[1]
+    return _lengths(here - there[nearest], spacing)
 
 
 _DISTANCE: dict[str, Any] = {

@@ -22,7 +22,7 @@ from podium.metrics import (
 )
 from podium.model import Floats
 
-__all__ = ["METRICS", "Frames", "empty_value", "measure_frames"]
+__all__ = ["METRICS", "Frames", "empty_value", "frame_distances", "measure_frames"]
 
 METRICS = ("dice", "hd95", "masd", "centre_distance")
 
@@ -88,6 +88,15 @@ def measure_frames(truth: LabelSequence, prediction: LabelSequence, *, edition: 
             values[metric] = values[metric].astype(np.float32).astype(np.float64)
     listed = np.concatenate([both, missed]) if code else np.flatnonzero(present)
     return Frames(values, listed, listed[1:] if code else listed, centres[1][both] - centres[0][both])
+
+
+def frame_distances(truth: LabelSequence, prediction: LabelSequence) -> Iterator[SurfaceDistances]:
+    """Measure the distances between the boundaries in every frame where both have a target."""
+    box = truth.box.union(prediction.box if prediction.labels.size else None)
+    masks = [each.within(box).astype(bool) for each in (truth, prediction)]
+    both = np.flatnonzero(truth.present & prediction.present).tolist()
+    for _, distances in _surfaces(masks, both, truth.spacing_mm):
+        yield distances
 
 
 def empty_value(truth: LabelSequence, metric: str, *, edition: str) -> float:

@@ -91,3 +91,58 @@ def moments(labels, lower, upper, table, sums):
                     sums[kind, 1] += z
                     sums[kind, 2] += y
                     sums[kind, 3] += x + lower[2]
+
+
+@kernel
+def find_runs(labels, lower, upper, table, bit, shift, shape, runs, sums):
+    """Find the runs of voxels inside a box, along the last axis, whose label has a bit set in the table.
+
+    A run is its first place and the place after its last in a flattened image of that shape, in which voxel 0 of the
+    labels lies at the shift. Adds up the number of voxels and their z, y and x coordinates in that image. Returns the
+    runs (a longer copy where there was no room), shape (runs, 2), and how many were found.
+    """
+    found = 0
+    for z in range(lower[0], upper[0]):
+        for y in range(lower[1], upper[1]):
+            line = labels[z, y, lower[2] : upper[2]]
+            any_bit = line[0] & 0
+            for x in range(line.size):
+                any_bit |= line[x]
+            if any_bit == 0:
+                continue
+            if found + line.size // 2 + 1 > len(runs):
+                longer = np.empty((2 * (found + line.size), 2), np.int64)
+                longer[:found] = runs[:found]
+                runs = longer
+            row = ((z + shift[0]) * shape[1] + y + shift[1]) * shape[2] + lower[2] + shift[2]
+            x = 0
+            while x < line.size:
+                if not table[line[x]] & bit:
+                    x += 1
+                    continue
+                start = x
+                while x < line.size and table[line[x]] & bit:
+                    x += 1
+                runs[found, 0], runs[found, 1] = row + start, row + x
+                found += 1
+                count = x - start
+                sums[0] += count
+                sums[1] += count * (z + shift[0])
+                sums[2] += count * (y + shift[1])
+                sums[3] += count * (2 * (lower[2] + shift[2]) + start + x - 1) // 2
+    return runs, found
+
+
+@kernel
+def common_voxels(one, two):
+    """Return how many voxels two ascending lists of runs have in common."""
+    total = i = j = 0
+    while i < len(one) and j < len(two):
+        first, last = max(one[i, 0], two[j, 0]), min(one[i, 1], two[j, 1])
+        if first < last:
+            total += last - first
+        if one[i, 1] < two[j, 1]:
+            i += 1
+        else:
+            j += 1
+    return total

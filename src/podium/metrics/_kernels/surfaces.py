@@ -219,3 +219,52 @@ def elements(places, corners, region, areas):
             size += areas[code]
             count += 1
     return chosen[:count], size
+
+
+@kernel
+def separate(places, corners, region, shape, shift):
+    """Return the boundary elements of one region: positions, shape (elements, 3), and corners with that region alone.
+
+    A position is the place in an array of that shape, as z, y and x, plus a shift; the region's bit becomes the lowest.
+    Then follow the bounds of the positions, lower and upper.
+    """
+    count = 0
+    for k in range(places.size):
+        code = _code(corners[k], region)
+        if code != 0 and code != 255:
+            count += 1
+    positions = np.empty((count, 3), np.int32)
+    chosen = np.empty(count, np.uint64)
+    lower, upper = np.full(3, np.iinfo(np.int64).max), np.zeros(3, np.int64)
+    at = 0
+    for k in range(places.size):
+        code = _code(corners[k], region)
+        if code != 0 and code != 255:
+            row, x = divmod(places[k], shape[2])
+            z, y = divmod(row, shape[1])
+            positions[at, 0] = z + shift[0]
+            positions[at, 1] = y + shift[1]
+            positions[at, 2] = x + shift[2]
+            for axis in range(3):
+                lower[axis] = min(lower[axis], positions[at, axis])
+                upper[axis] = max(upper[axis], positions[at, axis] + 1)
+            chosen[at] = (corners[k] >> np.uint64(region)) & _LOW_BITS
+            at += 1
+    return positions, chosen, lower, upper
+
+
+@kernel
+def settle(positions, shift, shape):
+    """Return the places of positions, moved by a shift, in a flattened array of that shape."""
+    places = np.empty(positions.shape[0], np.int64)
+    for k in range(places.size):
+        z, y, x = positions[k, 0] + shift[0], positions[k, 1] + shift[1], positions[k, 2] + shift[2]
+        places[k] = (z * shape[1] + y) * shape[2] + x
+    return places
+
+
+@kernel
+def mark(places, marks, value):
+    """Write a value to every place."""
+    for k in range(places.size):
+        marks[places[k]] = value

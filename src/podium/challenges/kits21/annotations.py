@@ -1,0 +1,148 @@
+"""The separate annotations of KiTS21: their files, the samples drawn of them, and how they are painted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from podium.model import Case, InputError, LabelMap
+from podium.raters import Annotations, Instance, Panel, Sample, StructurePanel, draw_groups, read_annotations
+
+__all__ = ["GROUPS", "PAINTING", "Sampled", "annotation_files", "draw_samples", "read_fused", "read_samples"]
+
+PAINTING = {"kidney": 1, "cyst": 3, "tumor": 2}
+"""Label of each kind, in the order in which they are painted over one another and named."""
+GROUPS = 5
+"""Of samples, for each case."""
+
+_DRAWN = ("kidney", "tumor", "cyst")  # offsets are drawn in this order
+_NAME = re.compile(r"(kidney|tumor|cyst)_instance-(\d+)_annotation-(\d+)\.nii\.gz")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sampled:
+    """The plausible segmentations of a case.
+
+    Attributes
+    ----------
+    annotations
+        What they are composed of.
+    samples
+        The distinct ones.
+    panel
+        Their names, and which groups they are in.
+    structures
+        Their regions, prepared to be measured.
+    remarks
+        What a reader should know about this case.
+    """
+
+    annotations: Annotations
+    samples: tuple[Sample, ...]
+    panel: Panel
+    structures: StructurePanel
+    remarks: tuple[str, ...]
+
+    @property
+    def grid(self) -> LabelMap:
+        """Return the geometry that all share."""
+        return self.annotations.grid
+
+    def files(self, case: str) -> Iterator[tuple[PurePosixPath, LabelMap]]:
+        """Compose every sample of every group, with its place in the organisers' layout."""
+        for number, group in enumerate(self.panel.groups):
+            for member in group:
+                place = PurePosixPath(case, "segmentation_samples", f"group_{number}", self.panel.members[member])
+                yield place, self.annotations.whole(self.annotations.paint(self.samples[member]))
+
+
+def annotation_files(folder: Path) -> dict[tuple[str, int, int], Path]:
+    """Return the annotations in case_00000/segmentations, by kind, instance and annotation, in numeric order."""
+    found: dict[tuple[str, int, int], Path] = {}
+    for path in sorted((folder / "segmentations").glob("*.nii.gz")):
+        match = _NAME.fullmatch(path.name)
+        if match is None:
+            if path.name.startswith(tuple(PAINTING)):
+                raise InputError(
+                    "this is not the name of an annotation",
+                    path=path,
+                    advice="Name it like kidney_instance-1_annotation-1.nii.gz, or remove it",
+                )
+            continue  # other structures, such as ureters, take no part
+        key = match[1], int(match[2]), int(match[3])
+        if key in found:
+            raise InputError(f"this and {found[key].name} are the same annotation", path=path)
+        found[key] = path
+    return dict(sorted(found.items()))
+
+
+def draw_samples(files: Collection[tuple[str, int, int]], *, case: str) -> tuple[tuple[tuple[str, Sample], ...], ...]:
+    """Draw the groups of samples of a case, each with its name, in the order in which the organisers read them."""
+    groups = draw_groups(_instances(files), groups=GROUPS, seed=_number(case))
+    return tuple(tuple(sorted((_sample_name(sample), sample) for sample in group)) for group in groups)
+
+
+def read_samples(case: Case, *, regions: Mapping[str, Collection[int]]) -> Sampled:
+    """Read the annotations of a case, each file once, and prepare every region of its samples."""
+    files = _files(case)
+    groups = draw_samples(files, case=case.name)
+    distinct = {name: sample for group in groups for name, sample in group}
+    annotations = read_annotations(files, painting=PAINTING)
+    places = {name: place for place, name in enumerate(distinct)}
+    panel = Panel(tuple(distinct), tuple(tuple(places[name] for name, _ in group) for group in groups))
+    samples = tuple(distinct.values())
+    structures = StructurePanel(panel, annotations.structures(samples, regions=regions))
+    return Sampled(annotations, samples, panel, structures, _remarks(_instances(files)))
+
+
+def read_fused(case: Case, *, method: str) -> LabelMap:
+    """Make one segmentation of all annotations of a case, instance by instance."""
+    files = _files(case)
+    annotations = read_annotations(files, painting=PAINTING)
+    return annotations.whole(annotations.fused(_instances(files), method=method))
+
+
+def _files(case: Case) -> dict[tuple[str, int, int], Path]:
+    found = annotation_files(case.files[0].parent.parent) if case.files else {}
+    if not found:
+        raise InputError(
+            f"{case.name} has no annotations",
+            advice="They are expected as segmentations/kidney_instance-1_annotation-1.nii.gz and so on",
+        )
+    return found
+
+
+def _instances(keys: Collection[tuple[str, int, int]]) -> list[Instance]:
+    """Return the instances in the order in which offsets are drawn."""
+    return [
+        Instance(kind, number, tuple(sorted(a for k, n, a in keys if (k, n) == (kind, number))))
+        for kind in _DRAWN
+        for number in sorted({n for k, n, _ in keys if k == kind})
+    ]
+
+
+def _number(case: str) -> int:
+    """Return the number of a case, which is the seed of its samples."""
+    digits = case.rpartition("_")[2]
+    if not digits.isdecimal():
+        raise InputError(f"{case} has no number to draw samples with", advice="Name cases like case_00000")
+    return int(digits)
+
+
+def _sample_name(sample: Sample) -> str:
+    """Return the organisers' file name: every kind is named, also one without an instance."""
+    parts = ["_".join([kind, *(f"i{number}a{chosen}" for _, number, chosen in sample.of(kind))]) for kind in PAINTING]
+    return f"{'_'.join(parts)}.nii.gz"
+
+
+def _remarks(instances: list[Instance]) -> tuple[str, ...]:
+    """Say which instances have fewer annotations than others, since they limit how many samples a group has."""
+    most = max(len(instance.annotations) for instance in instances)
+    fewer = [
+        f"{each.kind} instance {each.number} has {len(each.annotations)} annotations, others have {most}"
+        for each in instances
+        if len(each.annotations) < most
+    ]
+    return tuple(fewer)

@@ -1,0 +1,184 @@
+"""What a survey says: means over cases with their intervals, and tables of it for people and programs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from podium import __version__
+from podium.io import csv_text, json_text, write_text
+from podium.model import Challenge
+from podium.raters.intervals import Interval, interval_of, metric_bounds
+from podium.raters.survey import TOLERANCE_PERCENTILE, Survey
+
+__all__ = ["Line", "Summary", "summarise", "survey_document", "write_survey"]
+
+_SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One mean over cases.
+
+    Attributes
+    ----------
+    target
+        Of what.
+    name
+        A metric, or "tolerance".
+    percentile
+        Of a tolerance; None for a metric.
+    interval
+        The mean over the cases where it is defined, and its ends.
+    undefined
+        The cases where it is not.
+    """
+
+    target: str
+    name: str
+    percentile: float | None
+    interval: Interval
+    undefined: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Means over cases: the variability of every metric and target, and tolerances in mm at every percentile."""
+
+    variability: tuple[Line, ...]
+    tolerances: tuple[Line, ...]
+    level: float
+
+    @property
+    def tolerance(self) -> tuple[Line, ...]:
+        """Return the tolerances at the percentile that the surface Dice asks for."""
+        return tuple(line for line in self.tolerances if line.percentile == TOLERANCE_PERCENTILE)
+
+
+def summarise(survey: Survey, *, level: float = 0.95) -> Summary:
+    """Average a survey over cases, with bootstrap intervals over cases."""
+    if not survey.agreements:
+        return Summary((), (), level)
+    first = survey.agreements[0]
+
+    def line(target: str, name: str, percentile: float | None, numbers: Sequence[float]) -> Line:
+        defined = [place for place, number in enumerate(numbers) if not math.isnan(number)]
+        interval = interval_of(
+            [numbers[place] for place in defined],
+            clusters=[survey.clusters[place] for place in defined],
+            level=level,
+            bounds=(0.0, math.inf) if percentile is not None else metric_bounds(name),
+        )
+        missing = [each.case for each, number in zip(survey.agreements, numbers, strict=True) if math.isnan(number)]
+        return Line(target, name, percentile, interval, tuple(missing))
+
+    variability = [
+        line(target, metric, None, [each.variability(metric, target) for each in survey.agreements])
+        for metric, target in sorted(first.values, key=lambda key: _order(first.values, key))
+    ]
+    tolerances = [
+        line(target, "tolerance", level_, [each.tolerance(target, level_) for each in survey.agreements])
+        for target, level_ in first.tolerances
+    ]
+    return Summary(tuple(variability), tuple(tolerances), level)
+
+
+def _order(keys: Any, key: tuple[str, str]) -> tuple[int, int]:
+    """Sort by target, then by metric, both in the order in which they were declared."""
+    metrics, targets = (list(dict.fromkeys(each[part] for each in keys)) for part in (0, 1))
+    return targets.index(key[1]), metrics.index(key[0])
+
+
+def write_survey(folder: Path, challenge: Challenge, survey: Survey, summary: Summary, *, truth: Path) -> None:
+    """Write raters.json, variability.csv, tolerances.csv, cases.csv, pairs.csv and counted_out.csv."""
+    folder.mkdir(parents=True, exist_ok=True)
+    tables: dict[str, tuple[tuple[str, ...], Any]] = {
+        "variability": (
+            ("target", "metric", "mean", "low", "high", "cases", "undefined"),
+            [_cells(line, line.name) for line in summary.variability],
+        ),
+        "tolerances": (
+            ("target", "percentile", "mean_mm", "low_mm", "high_mm", "cases", "undefined"),
+            [_cells(line, f"{line.percentile:g}") for line in summary.tolerances],
+        ),
+        "cases": (("case", "target", "metric", "percentile", "value", "status"), _case_lines(survey)),
+        "pairs": (("case", "group", "one", "other", "target", "metric", "percentile", "value"), _pair_lines(survey)),
+        "counted_out": (("case", "reason"), survey.counted_out.items()),
+    }
+    for name, (head, lines) in tables.items():
+        write_text(folder / f"{name}.csv", csv_text(head, lines))
+    write_text(folder / "raters.json", json_text(survey_document(challenge, survey, summary, truth=truth)))
+
+
+def survey_document(challenge: Challenge, survey: Survey, summary: Summary, *, truth: Path) -> dict[str, Any]:
+    """Return everything that programs may want to know of a survey."""
+    return {
+        "schema": _SCHEMA,
+        "podium": __version__,
+        "challenge": challenge.name,
+        "version": challenge.version,
+        "edition": challenge.edition,
+        "truth": str(truth),
+        "level": summary.level,
+        "variability": [_line_document(line) for line in summary.variability],
+        "tolerances_mm": [_line_document(line) for line in summary.tolerances],
+        "cases": {
+            each.case: {
+                "members": len(each.panel.members),
+                "groups": len(each.panel.groups),
+                "pairs": len(each.panel.pairs),
+                "variability": _nested((m, t, each.variability(m, t)) for m, t in each.values),
+                "tolerances_mm": _nested((t, f"{p:g}", each.tolerance(t, p)) for t, p in each.tolerances),
+                "remarks": each.remarks,
+            }
+            for each in survey.agreements
+        },
+        "counted_out": dict(survey.counted_out),
+    }
+
+
+def _nested(entries: Any) -> dict[str, dict[str, float]]:
+    result: dict[str, dict[str, float]] = {}
+    for outer, inner, value in entries:
+        result.setdefault(outer, {})[inner] = value
+    return result
+
+
+def _line_document(line: Line) -> dict[str, Any]:
+    document = asdict(line) | asdict(line.interval)
+    del document["interval"]
+    return document
+
+
+def _cells(line: Line, name: str) -> list[str | int]:
+    numbers = (_cell(x) for x in (line.interval.mean, line.interval.low, line.interval.high))
+    return [line.target, name, *numbers, line.interval.cases, " ".join(line.undefined)]
+
+
+def _case_lines(survey: Survey) -> list[list[str]]:
+    lines = []
+    for each in survey.agreements:
+        numbers = [(t, m, "", each.variability(m, t)) for m, t in each.values]
+        numbers += [(t, "tolerance_mm", f"{p:g}", each.tolerance(t, p)) for t, p in each.tolerances]
+        for target, name, percentile, value in numbers:
+            status = "undefined" if math.isnan(value) else "ok"
+            lines.append([each.case, target, name, percentile, _cell(value), status])
+    return lines
+
+
+def _pair_lines(survey: Survey) -> list[list[Any]]:
+    lines = []
+    for each in survey.agreements:
+        entries = [(t, m, "", numbers) for (m, t), numbers in each.values.items()]
+        entries += [(t, "tolerance_mm", f"{p:g}", numbers) for (t, p), numbers in each.tolerances.items()]
+        for place, (group, one, other) in enumerate(each.panel.pairs):
+            who = [each.case, group, each.panel.members[one], each.panel.members[other]]
+            lines += [[*who, target, name, level, _cell(numbers[place])] for target, name, level, numbers in entries]
+    return lines
+
+
+def _cell(number: float) -> str:
+    return "" if math.isnan(number) else repr(number)
