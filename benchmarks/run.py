@@ -22,6 +22,8 @@ warnings.simplefilter("ignore")  # peers use deprecated names
 
 import nibabel
 import numpy as np
+import ranking
+import raters
 import SimpleITK
 import trackrad
 import tusrec
@@ -273,6 +275,8 @@ def main() -> None:
             "displacements": lambda: displacements(folder),
             "tusrec": lambda: tusrec.rows(folder),
             "trackrad": trackrad.rows,
+            "ranking": ranking.rows,
+            "raters": lambda: raters.rows(folder),
             "start_up": lambda: start_up(cases[-1]),
         }
         rows = []

@@ -12,6 +12,8 @@ from scipy import stats
 
 from podium.model import Direction, InputError
 from podium.ranking.significance import (
+    PairedTests,
+    adjusted_p,
     holm,
     significance_ranks,
     significantly_better,
@@ -166,6 +168,54 @@ def test_holm_by_hand():
     np.testing.assert_allclose(holm([0.5, 0.5]), [1.0, 1.0])
     np.testing.assert_allclose(holm([[0.02, 0.01], [0.3, 0.04]]), [[0.02, 0.02], [0.3, 0.08]])
     assert holm([]).shape == (0,)
+
+
+def test_adjustments_by_hand():
+    p = [0.04, 0.01, 0.03, 0.5]
+    np.testing.assert_array_equal(adjusted_p(p, "none"), p)
+    np.testing.assert_allclose(adjusted_p(p, "bonferroni"), [0.16, 0.04, 0.12, 1.0])
+    np.testing.assert_allclose(adjusted_p(p, "holm"), [0.09, 0.04, 0.09, 0.5])  # 2 · 0.04 is less than 3 · 0.03
+    # From the largest: 0.5, min(0.5, 4/3 · 0.04), min(…, 4/2 · 0.03), 4 · 0.01.
+    np.testing.assert_allclose(adjusted_p(p, "benjamini-hochberg"), [0.16 / 3, 0.04, 0.16 / 3, 0.5])
+    for kind in ("none", "holm", "bonferroni", "benjamini-hochberg"):
+        assert adjusted_p([], kind).shape == (0,)
+        assert adjusted_p([0.2], kind).tolist() == [0.2]
+        assert adjusted_p([1.0, 1.0], kind).tolist() == [1.0, 1.0]
+    with pytest.raises(InputError, match="no adjustment 'fdr'.*There are: none, holm"):
+        adjusted_p([0.1], "fdr")
+
+
+def test_adjustments_independently():
+    generator = np.random.default_rng(0)
+    for size in (2, 3, 10, 45):
+        sets = generator.random((5, size)) ** 3
+        sets[0, : size // 2] = 0.02  # ties
+        found = {kind: adjusted_p(sets, kind) for kind in ("holm", "bonferroni", "benjamini-hochberg")}
+        np.testing.assert_allclose(found["benjamini-hochberg"], stats.false_discovery_control(sets, axis=1))
+        for one, p in enumerate(sets):
+            np.testing.assert_allclose(found["bonferroni"][one], [min(1, size * each) for each in p])
+            for place, each in enumerate(p):  # the largest of what all at least as small need
+                smaller = [other for other in sorted(p) if other <= each]
+                needed = max((size - sum(q < other for q in p)) * other for other in smaller)
+                assert found["holm"][one, place] == pytest.approx(min(1, needed))
+
+
+def test_paired_tests_are_those_of_every_ordered_pair():
+    generator = np.random.default_rng(1)
+    values = np.round(generator.random((4, 15)), 1)  # with ties and zeros
+    values[3] = values[0]
+    weights = generator.integers(0, 3, (6, 15)).astype(float)
+    for direction, sign in ((Direction.HIGHER, 1), (Direction.LOWER, -1)):
+        found = PairedTests(values, direction=direction).p(weights)
+        assert found.shape == (6, 4, 4)
+        for one, two in permutations(range(4), 2):
+            difference = sign * (values[one] - values[two])
+            single = wilcoxon_signed_rank(difference, weights, alternative="greater", exact_below=0)
+            np.testing.assert_array_equal(found[:, one, two], single.p)
+        assert (found[:, 0, 3] == 1).all()  # nothing but zeros
+    whole = PairedTests(values, direction=Direction.LOWER).p(weights.astype(int))
+    np.testing.assert_array_equal(whole, found)
+    assert np.isnan(PairedTests(values[:1], direction=Direction.HIGHER).p(weights)).all()
 
 
 def matrix(size, *pairs):

@@ -1,4 +1,4 @@
-"""`podium demo`: synthetic data for every challenge, evaluated and ranked."""
+"""`podium demo`: synthetic data for every challenge, evaluated, ranked and reported."""
 
 from __future__ import annotations
 
@@ -16,19 +16,22 @@ def demo(
     *,
     out: Annotated[Path, typer.Option(help="Where to put data and results.")] = Path("demo-run"),
 ) -> None:
-    """Make synthetic data in each challenge's own layout, evaluate several submissions, rank them, print the result."""
+    """Make synthetic data in each challenge's own layout, evaluate several submissions, rank them, write a report."""
     with failing_clearly(debug=context.obj["debug"]):
         from importlib import import_module
         from importlib.util import find_spec
 
         from podium.challenges import challenges, get_challenge
-        from podium.cli.challenge import run, show
+        from podium.cli.challenge import run
+        from podium.cli.rank import rank_with_uncertainty
+        from podium.cli.report import write_report
         from podium.model import InputError
 
         with_demo = [name for name in challenges() if find_spec(f"podium.demo.{name}") is not None]
         if challenge and get_challenge(challenge).name not in with_demo:
             raise InputError(f"there is no demo of {challenge}", advice=f"There are: {', '.join(with_demo)}")
         names = [challenge] if challenge else with_demo
+        pages = []
         for name in names:
             folder = out / name
             import_module(f"podium.demo.{name}").write(folder)
@@ -39,12 +42,20 @@ def demo(
                 f"\n{rules.title}: {rules.summary}\n"
                 f"$ podium evaluate {name} --truth {folder / 'truth'} --submissions {folder / 'submissions'} "
                 f"--out {folder / 'run'}{' --baseline baseline' if baselines else ''}\n"
+                f"$ podium rank {folder / 'run'} --bootstrap 1000\n"
+                f"$ podium report {folder / 'run'}\n"
             )
-            board, measured = run(
+            _, measured = run(
                 rules, truth=folder / "truth", submissions=submissions, out=folder / "run", baselines=baselines
             )
-            show(board)
+            rank_with_uncertainty(folder / "run")
             if measured.failures:
                 say(f"\nWhat went wrong is told in {folder / 'run' / 'failures.csv'}, such as")
                 for submission, case, status, reason in measured.failures[:3]:
                     say(f"  {submission}, {case or 'in general'}: {status}: {reason}")
+            say("")
+            pages.append(write_report(folder / "run"))
+        if len(pages) > 1:
+            say("\nThe reports, to be opened in a browser:")
+            for page in pages:
+                say(f"  {page}")

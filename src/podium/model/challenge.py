@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from podium.model.cube import Cube, Floats, Scores
 from podium.model.errors import InputError
 from podium.model.metric import Direction
+from podium.model.views import View
 
-__all__ = ["Case", "Challenge", "Expected", "Quantity", "Role", "Status", "Value"]
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["TOLERANCE_SCALES", "Case", "Challenge", "Expected", "Quantity", "Role", "Status", "Value"]
+
+TOLERANCE_SCALES = {1.0: "", 0.5: "_half_tolerance", 2.0: "_double_tolerance"}
+"""Multiples of a tolerance that are measured beside it, to see what depends on it, and what names of metrics end in."""
 
 
 class Status(StrEnum):
@@ -135,11 +142,18 @@ class Challenge(ABC):
     """Raised whenever the same input would give another number."""
 
     edition: str = "document"
+    emphasis: Mapping[str, float] = field(default_factory=dict, kw_only=True, repr=False)
+    """By how much the weight of a term is changed, to see what depends on it; 1 unless said otherwise, 0 drops it."""
 
     def __post_init__(self) -> None:
         if self.edition not in self.editions:
             raise InputError(
                 f"{self.title} has no rules called {self.edition!r}", advice=f"There are: {', '.join(self.editions)}"
+            )
+        if unknown := sorted(set(self.emphasis) - set(self.terms)):
+            raise InputError(
+                f"{self.title} has no term called {unknown[0]!r}",
+                advice=f"There are: {', '.join(self.terms) or 'none'}",
             )
 
     @property
@@ -175,9 +189,48 @@ class Challenge(ABC):
         """Measure such a baseline."""
         raise NotImplementedError(name)
 
+    def people(self) -> tuple[str, ...]:
+        """Name the people who are shown as a reference, since their agreement follows from the truth."""
+        return ()
+
+    def measure_people(self, name: str, case: Case, truth: Any) -> list[Value]:
+        """Measure how far such people agree with one another."""
+        raise NotImplementedError(name)
+
     def check(self, case: Case | None, prediction: Path) -> list[str]:
         """Say everything that is wrong with a prediction and can be seen without the truth."""
         raise NotImplementedError
+
+    def weight(self, term: str) -> float:
+        """Return by how much the weight of a term is changed."""
+        return self.emphasis.get(term, 1.0)
+
+    @property
+    def decisive(self) -> tuple[tuple[str, str], ...]:
+        """The quantities (metric, target) that general schemes rank by: all that judge, but the time."""
+        return tuple(
+            (quantity.metric, target)
+            for quantity in self.quantities
+            if quantity.direction is not Direction.NONE and quantity.metric != "seconds"
+            for target in quantity.targets
+        )
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """What the score weighs against one another: the names that `emphasis` understands."""
+        return ()
+
+    def alternatives(self, cube: Cube) -> Mapping[str, Challenge]:  # noqa: ARG002
+        """Name further ways to score the same measurements that others would have found as sensible."""
+        return {}
+
+    def views(self, case: Case, truth: Any, prediction: Path, *, images: Path | None = None) -> list[View]:  # noqa: ARG002
+        """Show what people look at in one prediction of a case, on the case's image where that is given."""
+        return []
+
+    def overviews(self, measurements: pl.DataFrame) -> list[View]:  # noqa: ARG002
+        """Show what people look at over all cases of one submission, from its measurements alone."""
+        return []
 
     def cluster(self, row: str) -> str:
         """Name what a row is drawn with when cases are resampled: itself, or the subject it belongs to."""

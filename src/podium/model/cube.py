@@ -67,6 +67,12 @@ class Column:
         Shape (sets of weights, submissions); NaN where there is none.
     digits
         How many decimals are shown.
+    relative
+        Whether it compares submissions, as ranks do, and so says nothing about one of them alone.
+    smooth
+        Whether it changes little where weights change little, as means do and medians, ranks and decisions do not.
+    rows
+        What it is the weighted mean of, shape (submissions, rows), where that is known; else the jackknife finds out.
     """
 
     name: str
@@ -75,6 +81,9 @@ class Column:
     unit: str = ""
     direction: Direction = Direction.NONE
     digits: int = 4
+    relative: bool = False
+    smooth: bool = True
+    rows: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,7 +96,19 @@ class Scores:
         1 is best, equals share the better place; NaN for what is not ranked. Shape (sets of weights, submissions).
     columns
         In the order of the challenge's own leaderboard.
+    criteria
+        The columns that decide: the order in the only one of them, or the mean of the ranks in several. By default the
+        first column.
     """
 
     places: Floats
     columns: tuple[Column, ...]
+    criteria: tuple[Column, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.criteria:
+            object.__setattr__(self, "criteria", self.columns[:1])
+
+    def column(self, name: str) -> Column:
+        """Return a column, or a criterion, by its name."""
+        return next(each for each in (*self.criteria, *self.columns) if each.name == name)

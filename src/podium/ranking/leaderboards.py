@@ -1,17 +1,17 @@
-"""From tidy measurements to a leaderboard, by the rules of a challenge."""
+"""From tidy measurements to a contest and its leaderboard, by the rules of a challenge."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 import numpy as np
 import polars as pl
 
-from podium.model import Challenge, Cube, Entry, Heading, InputError, Leaderboard, Role, Status
-from podium.ranking.parts import as_ones
+from podium.model import Challenge, Cube, InputError, Leaderboard, Role, Status
+from podium.ranking.contest import Contest
+from podium.ranking.resampling import units_of
 
-__all__ = ["cube_of", "leaderboard_of", "ranked_submissions", "scores_alone"]
+__all__ = ["challenge_contest", "cube_of", "leaderboard_of", "ranked_submissions", "scores_alone"]
 
 
 def cube_of(challenge: Challenge, measurements: pl.DataFrame) -> Cube:
@@ -50,42 +50,38 @@ def ranked_submissions(
     return [submission not in remarks for submission in cube.submissions], remarks
 
 
+def challenge_contest(
+    challenge: Challenge, measurements: pl.DataFrame, *, roles: Mapping[str, Role] | None = None
+) -> Contest:
+    """Return the contest of a run under the challenge's own rules."""
+    roles = roles or {}
+    cube = cube_of(challenge, measurements)
+    ranked, remarks = ranked_submissions(challenge, cube, roles)
+    return Contest(
+        name=challenge.name,
+        edition=challenge.edition,
+        submissions=cube.submissions,
+        rows=cube.rows,
+        units=units_of(cube.clusters),
+        ranked=np.array(ranked, bool),
+        rule=lambda weights: challenge.score(cube, weights, ranked),
+        priced=cube.failed,
+        roles=roles,
+        remarks=remarks,
+        notes=challenge.notes(cube),
+    )
+
+
 def leaderboard_of(
     challenge: Challenge, measurements: pl.DataFrame, *, roles: Mapping[str, Role] | None = None
 ) -> Leaderboard:
     """Score and rank the submissions of a run, every row with weight one."""
-    roles = roles or {}
-    cube = cube_of(challenge, measurements)
-    ranked, remarks = ranked_submissions(challenge, cube, roles)
-    scores = challenge.score(cube, as_ones(len(cube.rows)), ranked)
-    entries = []
-    for index, submission in enumerate(cube.submissions):
-        place = scores.places[0, index]
-        values = {column.name: _number(column.values[0, index]) for column in scores.columns}
-        entries.append(
-            Entry(
-                submission=submission,
-                role=roles.get(submission, Role.COMPETITOR).value,
-                place=int(place) if ranked[index] and not np.isnan(place) else None,
-                remark=remarks.get(submission, "" if not np.isnan(place) else "no score"),
-                values=values,
-            )
-        )
-    # Those without a place follow the ranked: other competitors, then baselines and references, by name.
-    order = [role.value for role in Role]
-    entries.sort(key=lambda e: (e.place is None, e.place or 0, order.index(e.role), e.submission))
-    headings = tuple(
-        Heading(column.name, column.title, column.unit, column.direction, column.digits) for column in scores.columns
-    )
-    return Leaderboard(challenge.name, challenge.edition, headings, tuple(entries), challenge.notes(cube))
+    return challenge_contest(challenge, measurements, roles=roles).leaderboard()
 
 
 def scores_alone(challenge: Challenge, measurements: pl.DataFrame) -> dict[str, float | None]:
     """Return the scores of a single team, without ranks and scores relative to others, which mean nothing then."""
-    board = leaderboard_of(challenge, measurements)
-    relative = re.compile(r"_rank$|^(rank_sum|average_rank|time|total)$")
-    return {name: value for name, value in board.entries[0].values.items() if not relative.search(name)}
-
-
-def _number(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
+    contest = challenge_contest(challenge, measurements)
+    relative = {column.name for column in contest.published().columns if column.relative}
+    values = contest.leaderboard().entries[0].values
+    return {name: value for name, value in values.items() if name not in relative}

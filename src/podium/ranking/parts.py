@@ -5,16 +5,17 @@ The published ranking is the case of all weights one; a bootstrap is the same ca
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from podium.model import Cube, Direction, Floats
+from podium.model import Cube, Direction, Floats, InputError
 
 __all__ = [
     "competition_ranks",
     "loading_line",
+    "mean_rank",
     "min_max_score",
     "reported_seconds",
     "rounded",
@@ -54,12 +55,12 @@ def weighted_mean(values: Floats, weights: Floats) -> Floats:
     return np.asarray(np.divide(sums, total, out=np.full(sums.shape, np.nan), where=total > 0))
 
 
-def rounded(values: Floats) -> Floats:
+def rounded(values: Floats, *, digits: int = _DIGITS) -> Floats:
     """Round each list (last axis) to 12 significant digits of its largest magnitude, so that equals compare equal."""
     finite = np.where(np.isfinite(values), np.abs(values), 0.0)
     largest = finite.max(axis=-1, keepdims=True, initial=0.0)
     exponent = np.floor(np.log10(np.where(largest > 0, largest, 1.0)))
-    scale = 10.0 ** (_DIGITS - 1 - exponent)
+    scale = 10.0 ** (digits - 1 - exponent)
     with np.errstate(invalid="ignore"):
         return np.where(np.isfinite(values), np.rint(values * scale) / scale, values)
 
@@ -105,6 +106,15 @@ def tie_broken_ranks(
     first = competition_ranks(values, direction=direction, among=among)
     second = competition_ranks(breaker, direction=Direction.LOWER, among=among)
     return competition_ranks(first + second / (1.0 + values.shape[-1]), direction=Direction.LOWER, among=among)
+
+
+def mean_rank(ranks: Mapping[str, Floats], importance: Mapping[str, float] | None = None) -> Floats:
+    """Return the mean of ranks in several lists, each counting by its importance, 1 unless said otherwise."""
+    shares = {name: (importance or {}).get(name, 1.0) for name in ranks}
+    total = sum(shares.values())
+    if not total > 0:
+        raise InputError("no list of ranks counts anything")
+    return np.asarray(sum(share * ranks[name] for name, share in shares.items() if share > 0) / total)
 
 
 def min_max_score(values: Floats, *, lowest: float, highest: float, among: Sequence[bool]) -> Floats:

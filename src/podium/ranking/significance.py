@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import combinations
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +16,20 @@ from podium._jit import kernel
 from podium.model import Direction, Floats, InputError
 from podium.ranking.parts import rounded
 
-__all__ = ["SignedRank", "holm", "significance_ranks", "significantly_better", "wilcoxon_signed_rank"]
+__all__ = [
+    "Adjustment",
+    "PairedTests",
+    "SignedRank",
+    "adjusted_p",
+    "holm",
+    "significance_ranks",
+    "significantly_better",
+    "wilcoxon_signed_rank",
+]
 
 Bools = npt.NDArray[np.bool_]
 Alternative = Literal["two-sided", "greater", "less"]
+Adjustment = Literal["none", "holm", "bonferroni", "benjamini-hochberg"]
 
 EXACT_BELOW = 50
 """With fewer differences than this, none of them zero and no two of equal size, the test is exact."""
@@ -88,18 +98,55 @@ def wilcoxon_signed_rank(
     weight = np.asarray(weights, np.float64)
     if weight.ndim != 2 or weight.shape[1] != pairs.shape[1] or not (np.isfinite(weight) & (weight >= 0)).all():
         raise InputError("weights must be one non-negative number per row, of shape (sets, rows)")
-    order = np.argsort(np.abs(pairs), axis=1, kind="stable")  # NaN goes last
-    sums = _signed_ranks(np.take_along_axis(pairs, order, axis=1), order, np.ascontiguousarray(weight.T))
-    statistic, count, ties, zeros = (each.T for each in sums)
+    statistic, count, ties, zeros = (each.T for each in _signed_ranks(*_by_size(pairs), np.ascontiguousarray(weight.T)))
     excess = statistic - count * (count + 1) / 4
     tendency = np.sign(excess)
-    p = _normal_p(excess, tendency, count, ties, alternative)
+    p = _normal_p(excess, count, ties, alternative)
     exact = (ties == 0) & (zeros == 0) & (count > 0) & (count < exact_below)
     for n in np.unique(count[exact]).astype(int):
         chosen = exact & (count == n)
         p[chosen] = _exact_p(statistic[chosen], n, alternative)
     results = SignedRank(statistic, tendency, p)
     return results if given.ndim > 1 else SignedRank(*(result[:, 0] for result in results))
+
+
+def _by_size(pairs: Floats) -> tuple[Floats, npt.NDArray[np.int32]]:
+    """Return each pair's differences from the smallest, NaN last, and which rows they are of."""
+    order = np.argsort(np.abs(pairs), axis=1, kind="stable").astype(np.int32)
+    return np.take_along_axis(pairs, order, axis=1), order
+
+
+class PairedTests:
+    """One-sided tests of every two submissions, for many sets of weights; differences are sorted once.
+
+    Parameters
+    ----------
+    values
+        Shape (submissions, rows), all defined.
+    direction
+        HIGHER or LOWER is better.
+    """
+
+    def __init__(self, values: Floats, *, direction: Direction) -> None:
+        self._teams = len(values)
+        self._first, self._second = np.triu_indices(self._teams, 1)
+        signed = values if direction is Direction.HIGHER else -values
+        self._sorted = _by_size(signed[self._first] - signed[self._second])
+
+    def p(self, weights: Floats) -> Floats:
+        """Return p, shape (sets, submissions, submissions), of "the first is better than the second"; NaN for itself.
+
+        Always by the normal approximation, with tie and continuity correction; 1 where no two values differ.
+        """
+        p = np.full((len(weights), self._teams, self._teams), np.nan)
+        if self._teams < 2:
+            return p
+        sums = _signed_ranks(*self._sorted, np.ascontiguousarray(weights.T))
+        statistic, count, ties, _ = (each.T for each in sums)
+        excess = statistic - count * (count + 1) / 4
+        p[:, self._first, self._second] = _normal_p(excess, count, ties, "greater")
+        p[:, self._second, self._first] = _normal_p(excess, count, ties, "less")
+        return p
 
 
 @kernel
@@ -139,14 +186,14 @@ def _signed_ranks(ordered, order, weights):  # type: ignore[no-untyped-def]  # N
     return statistic, count, ties, zeros
 
 
-def _normal_p(excess: Floats, tendency: Floats, count: Floats, ties: Floats, alternative: Alternative) -> Floats:
+def _normal_p(excess: Floats, count: Floats, ties: Floats, alternative: Alternative) -> Floats:
     """Return p by the normal approximation with tie and continuity correction; 1 where nothing counts."""
     from scipy.special import ndtr
 
     variance = count * (count + 1) * (2 * count + 1) / 24 - ties / 48
     deviation = np.sqrt(np.where(count > 0, variance, 1.0))
     if alternative == "two-sided":
-        p = 2 * ndtr(-np.abs(excess - tendency / 2) / deviation)
+        p = 2 * ndtr(-np.abs(excess - np.sign(excess) / 2) / deviation)
     elif alternative == "greater":
         p = ndtr(-(excess - 0.5) / deviation)
     else:
@@ -195,6 +242,42 @@ def holm(p: npt.ArrayLike) -> Floats:
     adjusted = np.empty_like(stepped)
     np.put_along_axis(adjusted, order, np.minimum(stepped, 1.0), axis=-1)
     return adjusted
+
+
+def adjusted_p(p: npt.ArrayLike, adjustment: Adjustment) -> Floats:
+    """Adjust p-values for their number, along the last axis.
+
+    Parameters
+    ----------
+    adjustment
+        "none"; "holm" or "bonferroni", after which no more than α of all families contain a false finding;
+        "benjamini-hochberg", after which no more than α of all findings are expected to be false.
+
+    References
+    ----------
+    Benjamini and Hochberg 1995, Journal of the Royal Statistical Society B 57(1).
+
+    Examples
+    --------
+    >>> adjusted_p([0.01, 0.04, 0.03], "benjamini-hochberg")
+    array([0.03, 0.04, 0.04])
+    """
+    values = np.asarray(p, np.float64)
+    if adjustment == "none":
+        return values
+    if adjustment == "holm":
+        return holm(values)
+    count = values.shape[-1]
+    if adjustment == "bonferroni":
+        return np.asarray(np.minimum(values * count, 1.0))
+    if adjustment != "benjamini-hochberg":
+        known = ", ".join(get_args(Adjustment))
+        raise InputError(f"there is no adjustment {adjustment!r}", advice=f"There are: {known}")
+    order = np.argsort(-values, axis=-1, kind="stable")
+    stepped = np.take_along_axis(values, order, axis=-1) * count / np.arange(count, 0, -1)
+    adjusted = np.empty_like(stepped)
+    np.put_along_axis(adjusted, order, np.minimum(np.minimum.accumulate(stepped, axis=-1), 1.0), axis=-1)
+    return np.asarray(adjusted)
 
 
 def significantly_better(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -22,8 +22,10 @@ from podium.challenges.csv2026.files import (
 )
 from podium.challenges.csv2026.organisers import baseline_dice, baseline_surface_dice
 from podium.challenges.csv2026.scoring import COUNTS, METRICS, class_f1, segmentation_score
+from podium.challenges.csv2026.views import slices
 from podium.metrics import dice, mean_over_defined, overlap, surface_dice, surface_distances
 from podium.model import (
+    TOLERANCE_SCALES,
     Case,
     Challenge,
     Column,
@@ -36,6 +38,7 @@ from podium.model import (
     Scores,
     Status,
     Value,
+    View,
 )
 from podium.ranking import competition_ranks, min_max_score, reported_seconds, weighted_mean
 
@@ -51,7 +54,7 @@ class CSV2026(Challenge):
     """Segmentation of two views, a class, and time: 40 %, 40 % and 20 % of a score from 0 to 100."""
 
     name: ClassVar[str] = "csv2026"
-    scoring_options: ClassVar[tuple[str, ...]] = ("baseline_seconds",)
+    scoring_options: ClassVar[tuple[str, ...]] = ("baseline_seconds", "tolerance_scale")
     title: ClassVar[str] = "CSV 2026"
     page: ClassVar[str] = "http://www.csv-isbi.net"
     summary: ClassVar[str] = (
@@ -64,9 +67,13 @@ class CSV2026(Challenge):
     """How far apart boundaries may be and still agree; the page gives no number, the organisers' baseline this one."""
     baseline_seconds: float | None = None
     """The organisers' own time per case; by default what challenge.toml beside the truth says."""
+    tolerance_scale: float = 1.0
+    """At which multiple of its tolerance surface Dice is scored: 0.5, 1 or 2; all three are measured."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.tolerance_scale not in TOLERANCE_SCALES:
+            raise InputError(f"tolerance_scale is {self.tolerance_scale}", advice="There are: 0.5, 1, 2")
         self.tolerance_px = positive_number(self.tolerance_px, "tolerance_px")
         if self.baseline_seconds is not None:
             self.baseline_seconds = positive_number(self.baseline_seconds, "baseline_seconds")
@@ -82,6 +89,11 @@ class CSV2026(Challenge):
         return (
             Quantity("dice", "Dice", "", Direction.HIGHER, price="0 for each view that failed", targets=TARGETS),
             Quantity("nsd", "Surface Dice", "", Direction.HIGHER, price="0 for each view that failed", targets=TARGETS),
+            *(
+                Quantity(f"nsd{ending}", f"Surface Dice, tolerance × {scale:g}", "", Direction.NONE, "0", TARGETS)
+                for scale, ending in TOLERANCE_SCALES.items()
+                if ending
+            ),
             *(
                 Quantity(metric, title, "", direction, price=price, targets=classes)
                 for metric, title, direction in zip(COUNTS, titles, directions, strict=True)
@@ -112,7 +124,7 @@ class CSV2026(Challenge):
 
     def measure(self, case: Case, truth: Sample, prediction: Path) -> list[Value]:
         """Measure both views and the class; each fails alone."""
-        guess = read_sample(prediction, shapes={view: truth.masks[view].shape for view in VIEWS})
+        guess = _read_prediction(prediction, truth)
         values: list[Value] = []
         for view in VIEWS:
             if view in guess.problems:
@@ -129,12 +141,19 @@ class CSV2026(Challenge):
         )
         for structure in STRUCTURES:
             counts, distances = overlaps[structure], surfaces[structure]
-            if self.edition == "code":
-                shares = baseline_dice(counts), baseline_surface_dice(distances, tolerance_px=self.tolerance_px)
-            else:
-                shares = dice(counts), surface_dice(distances, tolerance_mm=self.tolerance_px)  # a pixel is 1 wide
-            for metric, share in zip(METRICS, shares, strict=True):
-                yield Value(case.name, metric, share, f"{view}/{structure}")
+            share = baseline_dice(counts) if self.edition == "code" else dice(counts)
+            yield Value(case.name, "dice", share, f"{view}/{structure}")
+            for scale, ending in TOLERANCE_SCALES.items():
+                tolerance = scale * self.tolerance_px
+                if self.edition == "code":
+                    share = baseline_surface_dice(distances, tolerance_px=tolerance)
+                else:
+                    share = surface_dice(distances, tolerance_mm=tolerance)  # a pixel is 1 wide
+                yield Value(case.name, f"nsd{ending}", share, f"{view}/{structure}")
+
+    def views(self, case: Case, truth: Sample, prediction: Path, *, images: Path | None = None) -> list[View]:
+        """Show both views, as far as they can be used."""
+        return [slices(case, truth, _read_prediction(prediction, truth), images=images)]
 
     def failed(self, case: Case, truth: Sample, status: Status, reason: str) -> list[Value]:
         """Price a failed case: 0 in both views, and a false negative of the true class."""
@@ -166,23 +185,49 @@ class CSV2026(Challenge):
             return [*problems, error.found]
         return problems + [problem.removeprefix(f"{path.name}: ") for problem in found]
 
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """Everything that has a weight: the parts of the total; metrics, structures and views within segmentation."""
+        time = () if self.edition == "code" else ("time",)
+        return ("segmentation", "classification", *time, *METRICS, *STRUCTURES, *VIEWS)
+
+    @property
+    def decisive(self) -> tuple[tuple[str, str], ...]:
+        """Dice and surface Dice; a class is right or wrong, which only F1 over all cases makes a number of."""
+        return tuple((metric, target) for metric in METRICS for target in TARGETS)
+
+    def alternatives(self, cube: Cube) -> dict[str, Challenge]:
+        """Score surface Dice at half and at twice the tolerance, where that was measured."""
+        return {
+            f"tolerance × {scale:g}": replace(self, tolerance_scale=scale)
+            for scale, ending in TOLERANCE_SCALES.items()
+            if scale != self.tolerance_scale and cube.has(f"nsd{ending}", TARGETS[0])
+        }
+
     def score(self, cube: Cube, weights: Floats, ranked: Sequence[bool]) -> Scores:
         """Weigh segmentation, classification and (in `document`) time."""
-        segmentation, details = segmentation_score(cube, weights)
+        segmentation, details = segmentation_score(
+            cube, weights, emphasis=self.weight, tolerance_scale=self.tolerance_scale
+        )
         f1 = class_f1(cube, weights)
         f1_columns = [Column(f"f1_{c}", f"F1 class {c}", f1[..., i], direction=_UP) for i, c in enumerate(CLASSES)]
         if self.edition == "code":
             # scikit-learn, which the baseline calls, gives 0 for a class that occurs nowhere.
-            classification = np.nan_to_num(f1[..., CLASSES.index(1)], nan=0.0)
-            total = 0.4 * classification + 0.4 * segmentation
-            parts = {"total": total, "segmentation": segmentation, "classification": classification}
-            columns = [Column(name, _TITLES[name], values, direction=_UP) for name, values in parts.items()]
+            parts = {"segmentation": segmentation, "classification": np.nan_to_num(f1[..., CLASSES.index(1)], nan=0.0)}
+            shares, digits = {"segmentation": 0.4, "classification": 0.4}, 4
         else:
             seconds, time = self._time(cube, weights, ranked)
-            segmentation, classification = 100 * segmentation, 100 * mean_over_defined(f1)
-            total = 0.4 * segmentation + 0.4 * classification + 0.2 * time
-            parts = {"total": total, "segmentation": segmentation, "classification": classification, "time": time}
-            columns = [Column(name, _TITLES[name], values, direction=_UP, digits=2) for name, values in parts.items()]
+            parts = {"segmentation": 100 * segmentation, "classification": 100 * mean_over_defined(f1), "time": time}
+            shares, digits = {"segmentation": 0.4, "classification": 0.4, "time": 0.2}, 2
+        # Other weights than the challenge's are made to add up to what its own do.
+        changed = {name: share * self.weight(name) for name, share in shares.items()}
+        scale = sum(shares.values()) / sum(changed.values())
+        total = np.sum([scale * changed[name] * values for name, values in parts.items()], axis=0)
+        columns = [
+            Column(name, _TITLES[name], values, direction=_UP, digits=digits, relative=name in ("total", "time"))
+            for name, values in {"total": total, **parts}.items()
+        ]
+        if self.edition == "document":
             columns.append(Column("seconds", "Time per case", seconds, unit="s", direction=Direction.LOWER, digits=3))
         places = competition_ranks(total, direction=Direction.HIGHER, among=ranked)
         return Scores(places, (*columns, *f1_columns, *details))
@@ -226,6 +271,10 @@ _UP = Direction.HIGHER
 _TITLES = {"total": "S_total", "segmentation": "S_seg", "classification": "S_cls", "time": "S_time"}
 
 
+def _read_prediction(path: Path, truth: Sample) -> Sample:
+    return read_sample(path, shapes={view: truth.masks[view].shape for view in VIEWS})
+
+
 def _named(cube: Cube, which: npt.NDArray[np.bool_]) -> str:
     return ", ".join(name for name, chosen in zip(cube.submissions, which.tolist(), strict=True) if chosen)
 
@@ -234,7 +283,7 @@ def _failed_view(case: Case, view: str, status: Status, reason: str) -> list[Val
     return [
         Value(case.name, metric, 0.0, f"{view}/{structure}", status=status, reason=reason)
         for structure in STRUCTURES
-        for metric in METRICS
+        for metric in ("dice", *(f"nsd{ending}" for ending in TOLERANCE_SCALES.values()))
     ]
 
 

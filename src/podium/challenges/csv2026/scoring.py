@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import numpy as np
 
 from podium.challenges.csv2026.files import CLASSES, VIEWS
 from podium.metrics import ClassCounts, f1_scores
-from podium.model import Column, Cube, Direction, Floats
+from podium.model import TOLERANCE_SCALES, Column, Cube, Direction, Floats
 from podium.ranking import weighted_mean, weighted_sum
 
 __all__ = ["COUNTS", "METRICS", "STRUCTURE_WEIGHTS", "class_f1", "segmentation_score"]
@@ -16,20 +18,36 @@ COUNTS = ("true_positive", "false_positive", "false_negative")
 STRUCTURE_WEIGHTS = {"plaque": 0.6, "vessel": 0.4}
 
 
-def segmentation_score(cube: Cube, weights: Floats) -> tuple[Floats, list[Column]]:
-    """Return S_seg from 0 to 1, shape (sets, submissions), and the columns of views and structures that led to it."""
+def segmentation_score(
+    cube: Cube, weights: Floats, *, emphasis: Callable[[str], float], tolerance_scale: float
+) -> tuple[Floats, list[Column]]:
+    """Return S_seg from 0 to 1, shape (sets, submissions), and the columns of views and structures that led to it.
+
+    `emphasis` says by how much the weight of a metric, structure or view is changed.
+    """
     views, structures, means = [], [], []
+    of_structures = _shares({name: weight * emphasis(name) for name, weight in STRUCTURE_WEIGHTS.items()})
+    of_metrics = _shares({metric: emphasis(metric) for metric in METRICS})
+    of_views = _shares({view: emphasis(view) for view in VIEWS})
+    measured = {"dice": "dice", "nsd": f"nsd{TOLERANCE_SCALES[tolerance_scale]}"}
     for view in VIEWS:
         view_score = np.zeros((len(weights), len(cube.submissions)))
-        for structure, weight in STRUCTURE_WEIGHTS.items():
-            own = {metric: weighted_mean(cube.of(metric, f"{view}/{structure}"), weights) for metric in METRICS}
-            score = (own["dice"] + own["nsd"]) / 2
+        for structure, weight in of_structures.items():
+            own = {m: weighted_mean(cube.of(measured[m], f"{view}/{structure}"), weights) for m in METRICS}
+            score = of_metrics["dice"] * own["dice"] + of_metrics["nsd"] * own["nsd"]
             view_score = view_score + weight * score
             structures.append(_column(f"{view}_{structure}", f"S {view} {structure}", score))
             for metric, mean in own.items():
                 means.append(_column(f"{metric}_{view}_{structure}", f"{METRICS[metric]} {view} {structure}", mean))
         views.append(_column(view, f"S {view}", view_score))
-    return np.mean([view.values for view in views], axis=0), [*views, *structures, *means]
+    total = np.sum([of_views[view] * column.values for view, column in zip(VIEWS, views, strict=True)], axis=0)
+    return total, [*views, *structures, *means]
+
+
+def _shares(weights: Mapping[str, float]) -> dict[str, float]:
+    """Return weights that add up to one."""
+    total = sum(weights.values())
+    return {name: weight / total for name, weight in weights.items()}
 
 
 def class_f1(cube: Cube, weights: Floats) -> Floats:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from podium.challenges.lvquan18.sheets import (
     read_sheet,
     shortened,
 )
+from podium.challenges.lvquan18.views import agreements
 from podium.metrics import pearson_correlation
 from podium.model import (
     Case,
@@ -36,9 +37,13 @@ from podium.model import (
     Scores,
     Status,
     Value,
+    View,
 )
-from podium.ranking import competition_ranks, rounded, weighted_mean
+from podium.ranking import competition_ranks, cube_of, rounded, weighted_mean
 from podium.ranking.significance import significance_ranks, significantly_better
+
+if TYPE_CHECKING:
+    import polars as pl
 
 ALPHA = 0.05
 SETS_AT_ONCE = 128  # few enough to stay in the processor's cache
@@ -101,6 +106,10 @@ class LVQuan18(Challenge):
         """Measure every image: the errors of eleven indices and of the phase."""
         return measured_values(truth, read_sheet(prediction), prediction)
 
+    def overviews(self, measurements: pl.DataFrame) -> list[View]:
+        """Show predicted against true values of every index."""
+        return [*agreements(cube_of(self, measurements), correlation=_correlations)]
+
     def failed(self, case: Case, truth: Sheet, status: Status, reason: str) -> list[Value]:  # noqa: ARG002
         """Price a file that is missing or cannot be used: no number for any image, so the team is not ranked."""
         return [value for row in range(len(truth.images)) for value in lost_values(truth, row, status, reason)]
@@ -149,32 +158,41 @@ class LVQuan18(Challenge):
         )
         return (unit, test, *_constants(cube))
 
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """The four lists whose ranks are added up."""
+        return (*GROUPS, "phase")
+
     def score(self, cube: Cube, weights: Floats, ranked: Sequence[bool]) -> Scores:
         """Average errors over images and groups, rank the groups by significance and the phase by value, add ranks."""
         errors = {index: cube.of("absolute_error", index) for index in INDICES}
         means = {index: weighted_mean(values, weights) for index, values in errors.items()}
         in_mm = cube.has("scale_mm")
         ranks: dict[str, Floats] = {}
-        columns = []
+        criteria: dict[str, Column] = {}
         for group, members in GROUPS.items():
             mean = np.mean([means[index] for index in members], axis=0)
             # Errors that are equal on paper must not differ by rounding, or the test takes noise for evidence.
             of_images = rounded(np.mean([errors[index] for index in members], axis=0))
             ranks[group] = self._list(mean, of_images, weights, cube.clusters, ranked)
-            columns.append(_error_column(f"mae_{group}", f"MAE {TITLES[group]}", mean, group, in_mm=in_mm))
-            columns.append(Column(f"mae_{group}_rank", f"MAE {TITLES[group]} rank", ranks[group], digits=0))
-        rate = weighted_mean(cube.of("phase_error"), weights)
+            column = _error_column(f"mae_{group}", f"MAE {TITLES[group]}", mean, group, in_mm=in_mm)
+            criteria[group] = replace(column, rows=of_images)
+        wrong = cube.of("phase_error")
+        rate = weighted_mean(wrong, weights)
         ranks["phase"] = competition_ranks(rate, direction=Direction.LOWER, among=ranked)
-        columns.append(Column("er_phase", "ER phase", rate, direction=Direction.LOWER))
-        columns.append(Column("er_phase_rank", "ER phase rank", ranks["phase"], digits=0))
-        total = np.sum(list(ranks.values()), axis=0)
-        columns.insert(0, Column("rank_sum", "Sum of ranks", total, direction=Direction.LOWER, digits=0))
+        criteria["phase"] = Column("er_phase", "ER phase", rate, direction=Direction.LOWER, rows=wrong)
+        total = np.sum([self.weight(name) * rank for name, rank in ranks.items()], axis=0)
+        columns = [Column("rank_sum", "Sum of ranks", total, direction=Direction.LOWER, digits=0, relative=True)]
+        for name, column in criteria.items():
+            rank = Column(f"{column.name}_rank", f"{column.title} rank", ranks[name], digits=0, relative=True)
+            columns += [column, rank]
         for group, members in GROUPS.items():
             columns += [_error_column(f"mae_{i}", f"MAE {i}", means[i], group, in_mm=in_mm) for i in members]
         for index in INDICES:
             correlation = _correlations(cube, index, weights)
             columns.append(Column(f"pcc_{index}", f"PCC {index}", correlation, direction=Direction.HIGHER))
-        return Scores(competition_ranks(total, direction=Direction.LOWER, among=ranked), tuple(columns))
+        places = competition_ranks(total, direction=Direction.LOWER, among=ranked)
+        return Scores(places, tuple(columns), tuple(criteria[name] for name in ranks if self.weight(name) > 0))
 
     def _list(
         self, means: Floats, errors: Floats, weights: Floats, clusters: Sequence[str], ranked: Sequence[bool]

@@ -6,17 +6,30 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 
-from podium.challenges.trackrad2025 import scoring
+from podium.challenges.trackrad2025 import observers, scoring
 from podium.challenges.trackrad2025.dose import Plan, plan_dose, relative_d98
 from podium.challenges.trackrad2025.frames import METRICS, Frames, empty_value, measure_frames
 from podium.challenges.trackrad2025.sequences import LabelSequence, check_shape, geometry_differences, read_sequence
-from podium.model import Case, Challenge, Cube, Direction, Expected, Floats, InputError, Quantity, Scores, Status, Value
+from podium.challenges.trackrad2025.views import Observer, views_of
+from podium.model import Case, Cube, Direction, Expected, Floats, InputError, Quantity, Scores, Status, Value, View
+from podium.raters import (
+    FUSIONS,
+    PEOPLE,
+    Agreement,
+    Measure,
+    PairValues,
+    Panel,
+    RatedChallenge,
+    agreed_values,
+    agreement_of,
+    undefined,
+)
 
 BASELINE = scoring.BASELINE
 
@@ -30,8 +43,16 @@ class Truth:
     plan: Plan
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Observed:
+    """The references of a case by several observers, the first of whom is the challenge's own."""
+
+    names: tuple[str, ...]
+    truths: tuple[Truth, ...]
+
+
 @dataclass
-class TrackRAD2025(Challenge):
+class TrackRAD2025(RatedChallenge):
     """Four geometric metrics per frame, a dose metric per sequence, and the runtime; six ranks, averaged."""
 
     name: ClassVar[str] = "trackrad2025"
@@ -43,6 +64,16 @@ class TrackRAD2025(Challenge):
         "are fitted. Six ranks are averaged, and the lowest wins. At most 1 s a frame, and better than no tracking in "
         "at least one geometric metric. A failed case counts as nothing found in any frame."
     )
+
+    references: str = "first"
+    """What predictions are measured against. `first`: A_001_labels.mha. `observers`: the labels of every observer, and
+    values are means over them. `majority`, `intersection`, `union` or `staple`: one truth made of all observers."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        choices = ("first", "observers", *FUSIONS)
+        if self.references not in choices:
+            raise InputError(f"references is one of {', '.join(choices)}, not {self.references!r}")
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:
@@ -58,12 +89,26 @@ class TrackRAD2025(Challenge):
         )
 
     def cases(self, truth: Path) -> list[Case]:
-        """Find A_001/targets/A_001_labels.mha; labels of further observers lie beside it and are left alone."""
+        """Find A_001/targets/A_001_labels.mha, and the labels of further observers if they are asked for."""
+        found = self.rated_cases(truth)
+        if self.references == "first":
+            return [replace(case, files=case.files[:2]) for case in found]
+        if found and all(len(case.files) == 2 for case in found):
+            raise InputError(
+                f"references={self.references} needs further observers, and no case has any",
+                path=truth,
+                advice="They are expected beside A_001_labels.mha as A_001_labels2.mha and so on",
+            )
+        return found
+
+    def rated_cases(self, truth: Path) -> list[Case]:
+        """Find the cases with the labels of all observers: the first, the scanned region, then the others."""
         found = []
         for folder in sorted(path for path in truth.iterdir() if path.is_dir()):
             labels = folder / "targets" / f"{folder.name}_labels.mha"
             if labels.is_file():
-                found.append(Case(folder.name, (labels, folder / "scanned-region.json")))
+                others = observers.observer_files(labels)
+                found.append(Case(folder.name, (labels, folder / "scanned-region.json", *others)))
             elif (folder / "targets").is_dir():
                 raise InputError(f"this case has no targets/{labels.name}", path=folder)
         return found
@@ -72,10 +117,20 @@ class TrackRAD2025(Challenge):
         """Name the prediction: A_001.mha."""
         return Expected(case.name, (f"{case.name}.mha", f"{case.name}_labels.mha"))
 
-    def load(self, case: Case) -> Truth:
-        """Read the reference and plan the dose on the first frame that has a target."""
-        labels, region = case.files
-        sequence = read_sequence(labels)
+    def load(self, case: Case) -> Truth | Observed:
+        """Read the reference, or those of all observers, and plan the dose on the first frame that has a target."""
+        labels, region, *others = case.files
+        files = (labels, *others)
+        sequences = [read_sequence(path) for path in files]
+        for sequence, path in zip(sequences, files, strict=True):
+            check_shape(sequences[0], sequence, path=path)
+        if self.references in FUSIONS:
+            one = observers.fused(sequences, method=self.references, files=files)
+            return self._truth(one, labels, region)
+        truths = [self._truth(sequence, path, region) for sequence, path in zip(sequences, files, strict=True)]
+        return truths[0] if self.references == "first" else Observed(observers.observer_names(files), tuple(truths))
+
+    def _truth(self, sequence: LabelSequence, labels: Path, region: Path) -> Truth:
         present = np.flatnonzero(sequence.present)
         if not present.size:
             raise InputError("no frame of the reference has a target", path=labels)
@@ -85,14 +140,28 @@ class TrackRAD2025(Challenge):
         )
         return Truth(sequence, first, plan)
 
-    def measure(self, case: Case, truth: Truth, prediction: Path) -> list[Value]:
-        """Measure every frame of a prediction, and the sequence."""
+    def measure(self, case: Case, truth: Truth | Observed, prediction: Path) -> list[Value]:
+        """Measure every frame of a prediction, and the sequence; against several observers, the means over them."""
         guess = read_sequence(prediction)
-        check_shape(truth.sequence, guess, path=prediction)
+        own = _first(truth).sequence
+        check_shape(own, guess, path=prediction)
         if self.edition == "code" and not guess.labels.size:
             raise InputError("no frame has a target", path=prediction, advice="Every pixel is 0")
-        differences = geometry_differences(truth.sequence, guess)
-        return self._values(case, truth, guess, warning=f"accepted although {differences}" if differences else "")
+        differences = geometry_differences(own, guess)
+        return self._against(case, truth, guess, warning=f"accepted although {differences}" if differences else "")
+
+    def views(self, case: Case, truth: Truth | Observed, prediction: Path, *, images: Path | None = None) -> list[View]:
+        """Show the target's centre over time, its error, the dose, and the worst frame."""
+        guess = read_sequence(prediction)
+        check_shape(_first(truth).sequence, guess, path=prediction)
+        names, truths = (truth.names, truth.truths) if isinstance(truth, Observed) else (("reference",), (truth,))
+        seen = [Observer(name, each.sequence, each.plan) for name, each in zip(names, truths, strict=True)]
+        return views_of(case, seen, guess, edition=self.edition, images=images)
+
+    def _against(self, case: Case, truth: Truth | Observed, guess: LabelSequence, *, warning: str = "") -> list[Value]:
+        if isinstance(truth, Truth):
+            return self._values(case, truth, guess, warning=warning)
+        return observers.averaged([self._values(case, each, guess, warning=warning) for each in truth.truths])
 
     def _values(self, case: Case, truth: Truth, guess: LabelSequence, *, warning: str = "") -> list[Value]:
         frames = measure_frames(truth.sequence, guess, edition=self.edition)
@@ -110,21 +179,64 @@ class TrackRAD2025(Challenge):
             values += _spread(case.name, frames)
         return values + _frame_values(case.name, frames)
 
-    def failed(self, case: Case, truth: Truth, status: Status, reason: str) -> list[Value]:
+    def failed(self, case: Case, truth: Truth | Observed, status: Status, reason: str) -> list[Value]:
         """Price a failed case: as if nothing had been found in any frame. Its frames are counted all the same."""
-        prices = {metric: empty_value(truth.sequence, metric, edition=self.edition) for metric in METRICS}
-        prices |= {"relative_d98": 0.0, "frames": float(truth.sequence.shape[0])}
+        sequence = _first(truth).sequence
+        prices = {metric: empty_value(sequence, metric, edition=self.edition) for metric in METRICS}
+        prices |= {"relative_d98": 0.0, "frames": float(sequence.shape[0])}
         return [Value(case.name, metric, price, status=status, reason=reason) for metric, price in prices.items()]
 
     def baselines(self) -> tuple[str, ...]:
         """No tracking: the first target, repeated in every frame."""
         return (BASELINE,)
 
-    def measure_baseline(self, name: str, case: Case, truth: Truth) -> list[Value]:
+    def measure_baseline(self, name: str, case: Case, truth: Truth | Observed) -> list[Value]:
         """Measure what not tracking at all would give."""
         if name != BASELINE:
             raise InputError(f"{self.title} has no baseline called {name!r}", advice=f"There is: {BASELINE}")
-        return self._values(case, truth, truth.sequence.repeated(truth.first))
+        first = _first(truth)
+        return self._against(case, truth, first.sequence.repeated(first.first))
+
+    def panel(self, case: Case) -> Observed:
+        """Read the labels of all observers."""
+        if len(case.files) < 3:
+            raise InputError(f"{case.name} has one observer only", advice="Others are A_001_labels2.mha and so on")
+        found = replace(self, references="observers").load(case)
+        assert isinstance(found, Observed)
+        return found
+
+    def agreement(
+        self, case: Case, panel: Observed, *, percentiles: Sequence[float] = (), metrics: Sequence[str] = ()
+    ) -> Agreement:
+        """Compare all observers with one another, each in turn being the reference of the other."""
+        truths = panel.truths
+        more = [Measure.named(name) for name in metrics if name not in METRICS]
+
+        def measure(one: int, other: int) -> PairValues:
+            both = [
+                {v.metric: v.value for v in self._values(case, truths[a], truths[b].sequence) if not v.unit}
+                for a, b in ((one, other), (other, one))
+            ]
+            values = {(metric, ""): _mean([each[metric] for each in both]) for metric in (*METRICS, "relative_d98")}
+            sequences = truths[one].sequence, truths[other].sequence
+            values |= {(each.name, ""): observers.other_metric(each, *sequences) for each in more}
+            return PairValues(values, observers.pooled_tolerances(*sequences, percentiles))
+
+        group = tuple(range(len(truths)))
+        return agreement_of(case.name, Panel(panel.names, (group,)), measure)
+
+    def people(self) -> tuple[str, ...]:
+        """Name the observers, where predictions are measured against all of them."""
+        return (PEOPLE,) if self.references == "observers" else ()
+
+    def measure_people(self, name: str, case: Case, truth: Observed) -> list[Value]:
+        """Measure how far the observers agree."""
+        if name not in self.people():
+            raise InputError(f"{self.title} knows no people called {name!r}", advice=f"There are: {PEOPLE}")
+        if len(truth.truths) < 2:
+            reason = "there is one observer only"
+            return [undefined(case.name, metric, "", reason) for metric in (*METRICS, "relative_d98")]
+        return agreed_values(self.agreement(case, truth))
 
     def check(self, case: Case | None, prediction: Path) -> list[str]:
         """Say what is wrong with a prediction; with its case at hand, also whether its shape is the reference's."""
@@ -153,9 +265,24 @@ class TrackRAD2025(Challenge):
         """Exclude what takes more than 1 s a frame, and what nowhere outperforms no tracking."""
         return scoring.ineligible(cube)
 
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """The six values that are ranked."""
+        return scoring.TERMS
+
     def score(self, cube: Cube, weights: Floats, ranked: Sequence[bool]) -> Scores:
         """Average over cases, fit the runtime, rank six times, and average the ranks."""
-        return scoring.score(cube, weights, ranked, edition=self.edition)
+        return scoring.score(cube, weights, ranked, edition=self.edition, emphasis=self.emphasis)
+
+
+def _first(truth: Truth | Observed) -> Truth:
+    """Return the reference of the first observer."""
+    return truth.truths[0] if isinstance(truth, Observed) else truth
+
+
+def _mean(numbers: Sequence[float | None]) -> float:
+    """Return the mean; NaN where there is a number missing."""
+    return sum(math.nan if number is None else number for number in numbers) / len(numbers)
 
 
 def _region(path: Path) -> str:

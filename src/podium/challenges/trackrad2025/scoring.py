@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from podium.model import Column, Cube, Direction, Floats, InputError, Scores
-from podium.ranking import competition_ranks, loading_line, reported_seconds, rounded, weighted_mean, weighted_sum
+from podium.ranking import (
+    competition_ranks,
+    loading_line,
+    mean_rank,
+    reported_seconds,
+    rounded,
+    weighted_mean,
+    weighted_sum,
+)
+from podium.raters import PEOPLE
 
-__all__ = ["BASELINE", "ineligible", "notes", "score"]
+__all__ = ["BASELINE", "TERMS", "ineligible", "notes", "score"]
 
 BASELINE = "no-tracking"
 LONGEST_SECONDS_PER_FRAME = 1.0
@@ -23,27 +32,33 @@ _RANKED = (
     ("relative_d98", "Relative D98", "", Direction.HIGHER),
 )
 _GEOMETRIC = _RANKED[:4]
+TERMS = (*(metric for metric, *_ in _RANKED), "runtime")
 
 
-def score(cube: Cube, weights: Floats, ranked: Sequence[bool], *, edition: str) -> Scores:
+def score(
+    cube: Cube, weights: Floats, ranked: Sequence[bool], *, edition: str, emphasis: Mapping[str, float]
+) -> Scores:
     """Rank by each of five means and by the runtime, and average the six ranks."""
-    columns, ranks = [], []
+    criteria = []
     for metric, title, unit, direction in _RANKED:
-        mean = _mean(cube.of(metric), weights)
-        ranks.append(competition_ranks(mean, direction=direction, among=ranked))
-        columns.append(Column(metric, title, mean, unit, direction))
-        columns.append(Column(f"{metric}_rank", f"{title} rank", ranks[-1], digits=0))
+        rows = cube.of(metric)
+        criteria.append(Column(metric, title, _mean(rows, weights), unit, direction, rows=rows))
     time = _times(cube, weights, edition=edition)
-    ranks.append(competition_ranks(time["runtime"], direction=Direction.LOWER, among=ranked))
     title = "Runtime" if edition == "code" else "Runtime per frame"
-    columns.append(Column("runtime", title, time["runtime"], "s", Direction.LOWER))
-    columns.append(Column("runtime_rank", "Runtime rank", ranks[-1], digits=0))
+    criteria.append(Column("runtime", title, time["runtime"], "s", Direction.LOWER))
+    ranks, columns = {}, []
+    for column in criteria:
+        ranks[column.name] = competition_ranks(column.values, direction=column.direction, among=ranked)
+        rank = Column(f"{column.name}_rank", f"{column.title} rank", ranks[column.name], digits=0, relative=True)
+        columns += [column, rank]
     columns.append(Column("loading_time", "Loading time", time["loading"], "s", digits=2))
     columns.append(Column("time_per_frame", "Time per frame", time["rate"], "s"))
     columns.append(Column("total_time", "Total time", time["total"], "s", digits=1))
-    average = np.mean(ranks, axis=0)
-    first = Column("average_rank", "Average rank", average, direction=Direction.LOWER, digits=2)
-    return Scores(competition_ranks(average, direction=Direction.LOWER, among=ranked), (first, *columns))
+    average = mean_rank(ranks, emphasis)
+    first = Column("average_rank", "Average rank", average, direction=Direction.LOWER, digits=2, relative=True)
+    places = competition_ranks(average, direction=Direction.LOWER, among=ranked)
+    counting = tuple(column for column in criteria if emphasis.get(column.name, 1.0) > 0)
+    return Scores(places, (first, *columns), counting)
 
 
 def ineligible(cube: Cube) -> dict[str, str]:
@@ -72,7 +87,7 @@ def notes(cube: Cube) -> tuple[str, ...]:
     if BASELINE not in cube.submissions:
         result.append("No tracking was not measured, so nobody was asked to outperform it.")
     rate = _times(cube, ones, edition="document")["rate"][0]
-    others = [place for place, name in enumerate(cube.submissions) if name != BASELINE]
+    others = [place for place, name in enumerate(cube.submissions) if name not in (BASELINE, PEOPLE)]
     if untimed := [cube.submissions[place] for place in others if np.isnan(rate[place])]:
         result.append(f"Last on runtime, as not every case that counts has a time: {', '.join(untimed)}.")
     if backwards := [cube.submissions[place] for place in others if rate[place] < 0]:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from podium.challenges.tusrec._errors import errors_of, non_finite, shape_problems
 from podium.challenges.tusrec._prediction import open_prediction
 from podium.challenges.tusrec._scan import Scan, find_scans, parts_of, read_scan
+from podium.challenges.tusrec.views import views_of
 from podium.model import (
     Case,
     Challenge,
@@ -26,6 +27,7 @@ from podium.model import (
     Scores,
     Status,
     Value,
+    View,
 )
 from podium.ranking import reported_seconds, tie_broken_ranks, weighted_mean, weighted_sum
 
@@ -47,12 +49,19 @@ _NOTHING_MM = 1e-9
 Number = TypeVar("Number", float, Floats)
 
 
-def combine(normalised: Mapping[str, Number]) -> dict[str, Number]:
-    """Return final score and category scores of four normalised errors; numbers or arrays."""
-    return {
-        name: sum((normalised[error] for error in errors[1:]), start=normalised[errors[0]]) / len(errors)
-        for name, (_, errors) in SCORES.items()
-    }
+def combine(normalised: Mapping[str, Number], emphasis: Mapping[str, float] | None = None) -> dict[str, Number]:
+    """Return final score and category scores of four normalised errors; numbers or arrays.
+
+    Each counts the same, unless another emphasis is put on some; where all of a category are dropped, nothing changes.
+    """
+    scores: dict[str, Number] = {}
+    for name, (_, errors) in SCORES.items():
+        shares = [(emphasis or {}).get(error, 1.0) for error in errors]
+        if not sum(shares) > 0:
+            shares = [1.0] * len(errors)
+        first, *others = (normalised[error] * share for share, error in zip(shares, errors, strict=True))
+        scores[name] = sum(others, start=first) / sum(shares)  # type: ignore[assignment]  # a number stays a number
+    return scores
 
 
 @dataclass
@@ -97,6 +106,11 @@ class TUSREC(Challenge):
         """Measure the four errors, reading the displacements a few frames at a time."""
         with open_prediction(prediction) as opened:
             return self._values(case, truth, errors_of(opened, truth))
+
+    def views(self, case: Case, truth: Scan, prediction: Path, *, images: Path | None = None) -> list[View]:  # noqa: ARG002
+        """Show the frames' way through space, and the error along it; the images themselves show neither."""
+        with open_prediction(prediction) as opened:
+            return views_of(opened, truth)
 
     def _values(self, case: Case, truth: Scan, errors: Mapping[str, float]) -> list[Value]:
         normalised = {error: self._normalised(errors[error], truth.identity[error]) for error in ERRORS}
@@ -169,14 +183,25 @@ class TUSREC(Challenge):
             notes.append(f"No runtime for every scored scan, so last among equal scores: {', '.join(names)}.")
         return tuple(notes)
 
+    @property
+    def decisive(self) -> tuple[tuple[str, str], ...]:
+        """The score of a scan, which holds all four errors."""
+        return (("score", ""),)
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """The four errors."""
+        return tuple(ERRORS)
+
     def score(self, cube: Cube, weights: Floats, ranked: Sequence[bool]) -> Scores:
         """Average each score over scans; rank by the final one to three decimals, then by runtime."""
         lost = _lost(cube)
-        scans = combine({error: cube.of(f"{error}_score") for error in ERRORS})
-        means = {
-            name: weighted_mean(np.where(lost, self._price(values, lost, ranked), values), weights)
-            for name, values in scans.items()
-        }
+        scans = combine({error: cube.of(f"{error}_score") for error in ERRORS}, self.emphasis)
+        scans = {name: np.where(lost, self._price(values, lost, ranked), values) for name, values in scans.items()}
+        means = {name: weighted_mean(values, weights) for name, values in scans.items()}
+        exact = Column(
+            "score", SCORES["score"][0], means["score"], direction=Direction.HIGHER, digits=3, rows=scans["score"]
+        )
         means["score"] = _to_three_decimals(means["score"])
         seconds = weighted_mean(reported_seconds(cube), weights)
         places = np.full(seconds.shape, np.nan)
@@ -193,7 +218,7 @@ class TUSREC(Challenge):
         scored = weighted_sum((~lost).astype(np.float64), weights)
         columns.append(Column("scored_scans", "Scored scans", scored, digits=0))
         columns.append(Column("seconds", "Runtime", seconds, unit="s", direction=Direction.LOWER, digits=3))
-        return Scores(places, tuple(columns))
+        return Scores(places, tuple(columns), (exact,))
 
     def _price(self, values: Floats, lost: npt.NDArray[np.bool_], ranked: Sequence[bool]) -> Floats | float:
         """Return what a failed scan scores: 0, or in `code` the worst of those who compete, at most 0, for each row."""

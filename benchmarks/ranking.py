@@ -1,0 +1,150 @@
+"""Bootstraps of rankings, against a plain loop on this machine and against challengeR's recorded times.
+
+challengeR is an R package; what it took for the same tables was recorded once, on a two-core machine, and stands in
+golden/challenger.json beside the tables.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+from harness import Row
+from scipy.stats import rankdata, wilcoxon
+
+from podium.model import Direction
+from podium.ranking import (
+    AggregateThenRank,
+    RankThenAggregate,
+    Scheme,
+    ScoreTable,
+    Task,
+    TestThenRank,
+    scheme_contest,
+    stability,
+    units_of,
+)
+
+# Seconds for 1,000 resamples, by challengeR 1.0.5.
+RECORDED = {"mean then rank": 237.438, "rank then mean": 671.923, "test then rank": 1585.905}
+RECORDED_LARGE_TEST = 203.947 / 3
+"""Seconds for one resample of 100 submissions × 1,000 cases, test then rank, by the same."""
+
+
+def rows() -> list[Row]:
+    """Measure each scheme on the size that challengeR's time was recorded for."""
+    large, small = _table(100, 1000), _table(30, 300)
+    return [
+        _mean_then_rank(large),
+        _memory(),
+        _row("rank then mean", large, RankThenAggregate(), 1000, _rank_then_mean, loops=20),
+        _row("test then rank", small, TestThenRank(), 1000, _test_then_rank, loops=1),
+        _large_test(large),
+    ]
+
+
+def _table(submissions: int, cases: int) -> ScoreTable:
+    random = np.random.default_rng(0)
+    values = random.beta(8, 2, (submissions, cases)) + np.linspace(0, 0.1, submissions)[:, None]
+    names = tuple(f"case {number}" for number in range(cases))
+    task = Task("", "Value", "", Direction.HIGHER, np.ones(cases, bool), values, np.zeros(values.shape, bool))
+    return ScoreTable("benchmark", tuple(f"A{n:03}" for n in range(submissions)), names, units_of(names), (task,))
+
+
+def _timed(work: Callable[[], object], *, rounds: int = 3) -> float:
+    """Return the shortest time in seconds."""
+    best = float("inf")
+    for _ in range(rounds):
+        start = time.perf_counter()
+        work()
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def _mean_then_rank(table: ScoreTable) -> Row:
+    contest = scheme_contest(table, AggregateThenRank())
+    stability(contest, replicates=10)
+    ours = _timed(lambda: stability(contest, replicates=10_000))
+    loop = _timed(lambda: _loop(table, _mean_then_rank_once, 50), rounds=1) * 200
+    return Row(
+        "bootstrap, 100 × 1,000 × 10,000, mean then rank",
+        ours,
+        {"allowed": 5.0, "NumPy loop": loop, "challengeR, recorded": 10 * RECORDED["mean then rank"]},
+        unit="s",
+        targets={"allowed": ("≤", 1.0)},
+    )
+
+
+def _row(
+    name: str, table: ScoreTable, scheme: Scheme, replicates: int, once: Callable[..., object], *, loops: int
+) -> Row:
+    contest = scheme_contest(table, scheme)
+    stability(contest, replicates=10)
+    ours = _timed(lambda: stability(contest, replicates=replicates))
+    loop = _timed(lambda: _loop(table, once, loops), rounds=1) * replicates / loops
+    teams, cases = table.tasks[0].values.shape
+    return Row(
+        f"bootstrap, {teams} × {cases:,} × {replicates:,}, {name}",
+        ours,
+        {"SciPy loop": loop, "challengeR, recorded": RECORDED[name]},
+        unit="s",
+        targets={"challengeR, recorded": ("≥", 100.0)},
+    )
+
+
+def _large_test(table: ScoreTable) -> Row:
+    contest = scheme_contest(table, TestThenRank())
+    stability(contest, replicates=10)
+    ours = _timed(lambda: stability(contest, replicates=1000), rounds=1)
+    return Row(
+        "bootstrap, 100 × 1,000 × 1,000, test then rank",
+        ours,
+        {"challengeR, recorded × 1,000": 1000 * RECORDED_LARGE_TEST},
+        unit="s",
+        targets={"challengeR, recorded × 1,000": ("≥", 100.0)},
+    )
+
+
+def _memory() -> Row:
+    """Measure the memory of a process that does the largest bootstrap and nothing else."""
+    program = (
+        "import resource, ranking; from podium.ranking import *;"
+        "stability(scheme_contest(ranking._table(100, 1000), AggregateThenRank()), replicates=10_000);"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=sys.path[0], capture_output=True, check=True, text=True)
+    return Row(
+        "the same, memory of the whole process",
+        float(done.stdout),
+        {"allowed": 1000.0},
+        unit="MB",
+        targets={"allowed": ("≤", 1.0)},
+    )
+
+
+def _loop(table: ScoreTable, once: Callable[..., object], replicates: int) -> None:
+    """Do what a script would do: draw cases, rank, again and again."""
+    random = np.random.default_rng(1)
+    values = table.tasks[0].values
+    for _ in range(replicates):
+        once(values[:, random.integers(0, values.shape[1], values.shape[1])])
+
+
+def _mean_then_rank_once(values: np.ndarray) -> np.ndarray:
+    return rankdata(-values.mean(axis=1), method="min")
+
+
+def _rank_then_mean(values: np.ndarray) -> np.ndarray:
+    return rankdata(rankdata(-values, method="min", axis=0).mean(axis=1), method="min")
+
+
+def _test_then_rank(values: np.ndarray) -> np.ndarray:
+    wins = np.zeros(len(values))
+    for one in range(len(values)):
+        for other in range(len(values)):
+            if one != other and not np.array_equal(values[one], values[other]):
+                wins[one] += wilcoxon(values[one], values[other], alternative="greater", method="approx").pvalue < 0.05
+    return rankdata(-wins, method="min")

@@ -1,0 +1,199 @@
+"""Confidence: what can be said about all cases of the kind, from those at hand.
+
+Every smooth column of a leaderboard, however composite, is treated like a mean: the jackknife tells what it owes to
+each cluster of cases, and from these influences follow its interval, those of differences, and rank intervals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from podium.model import Column, Direction, Floats, InputError, Scores
+from podium.ranking.comparisons import Pairs, RankInterval, compared_pairs, rank_intervals
+from podium.ranking.contest import Contest
+from podium.ranking.intervals import COVERAGE, Intervals, Method, intervals, mean_influences, resampled
+from podium.ranking.resampling import BLOCK, Progress, over_blocks
+from podium.ranking.stability import Stability, leave_out, stability
+
+__all__ = ["Confidence", "confidence"]
+
+MOST_REPLICATES = 2000
+"""More resamples do not move the ends of 95 % intervals by anything that matters."""
+MANY_FAILURES = 0.1
+"""From this share of failed cases on, an interval of a mean says more about how often than about how well."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Confidence:
+    """Intervals of columns, of differences, and of ranks.
+
+    Attributes
+    ----------
+    submissions
+        The competitors.
+    level, method
+        Of all intervals.
+    columns
+        Intervals of columns by name, for the competitors.
+    pairs
+        One for each criterion.
+    ranks
+        One for each competitor: the places it may truly have, all of them true together with the level's confidence.
+    warnings
+        What a reader should be told.
+    """
+
+    submissions: tuple[str, ...]
+    level: float
+    method: Method
+    columns: dict[str, Intervals]
+    pairs: tuple[Pairs, ...]
+    ranks: tuple[RankInterval, ...]
+    warnings: tuple[str, ...]
+
+
+def confidence(
+    contest: Contest,
+    *,
+    level: float = 0.95,
+    method: Method = "bootstrap-t",
+    replicates: int = MOST_REPLICATES,
+    seed: int = 1,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Confidence:
+    """Return intervals of what a leaderboard shows, of differences, and of ranks.
+
+    Parameters
+    ----------
+    method
+        Of intervals of columns: "bootstrap-t", "percentile" or "bca". Differences and ranks always use the first.
+    replicates, seed
+        Resamples, of which at most 2,000 are used.
+    """
+    if len(contest.units.names) < 2:
+        raise InputError("there is only a single case, which tells nothing about others")
+    scores = contest.published()
+    replicates = min(replicates, MOST_REPLICATES)
+    shown = _shown(scores)
+    criteria = [column for column in scores.criteria if not np.isnan(column.values[0, contest.ranked]).all()]
+    effects = _influences(contest, scores, [column for column in (*shown, *criteria) if column.smooth])
+    again = [column.name for column in shown if method != "bootstrap-t" or not column.smooth]
+    drawn = stability(contest, replicates=replicates, seed=seed, columns=again, jobs=jobs) if again else None
+    columns = {}
+    for column in shown:
+        if drawn is not None and column.name in again:
+            found = _from_values(contest, column, effects.get(column.name), drawn, level=level, method=method)
+        else:
+            found = _bootstrap_t(
+                contest, column, effects[column.name], level=level, replicates=replicates, seed=seed, jobs=jobs
+            )
+        columns[column.name] = found
+    pairs = compared_pairs(
+        contest, criteria, effects, level=level, replicates=replicates, seed=seed, jobs=jobs, progress=progress
+    )
+    ranks = rank_intervals([pair.better for pair in pairs]) if pairs else _unknown(len(contest.competitors))
+    warnings = _warnings(contest, shown, criteria, method)
+    return Confidence(contest.competitors, level, method, columns, tuple(pairs), ranks, warnings)
+
+
+def _shown(scores: Scores) -> list[Column]:
+    """Return the columns that get an interval: those that judge, and do not merely compare."""
+    judging = (Direction.HIGHER, Direction.LOWER)
+    criteria = {column.name: column for column in scores.criteria if column.smooth or not column.relative}
+    own = {c.name: c for c in scores.columns if c.direction in judging and not c.relative}
+    return [*(criteria.pop(name, column) for name, column in own.items()), *criteria.values()]
+
+
+def _influences(contest: Contest, scores: Scores, columns: Sequence[Column]) -> dict[str, Floats]:
+    """Return what each column of each competitor owes to each cluster, shapes (competitors, clusters).
+
+    For a mean over n rows it is the sum of (x − mean) / n over those of the cluster. For others the jackknife tells:
+    (m − 1) / m times what is lost without the cluster, m being the number of clusters.
+    """
+    clusters = len(contest.units.names)
+    effects: dict[str, Floats] = {}
+    unknown = []
+    for column in columns:
+        if column.rows is not None:
+            effects[column.name] = mean_influences(column.rows[contest.ranked], contest.units)
+        else:
+            unknown.append(column.name)
+    without: dict[str, list[Floats]] = {name: [] for name in unknown}
+    for start in range(0, clusters if unknown else 0, BLOCK):
+        left = np.arange(start, min(start + BLOCK, clusters))
+        found = contest.rule(contest.units.weights(leave_out(left, clusters)))
+        for name in unknown:
+            without[name].append(found.column(name).values[:, contest.ranked])
+    for name in unknown:
+        with np.errstate(invalid="ignore"):
+            lost = scores.column(name).values[:, contest.ranked] - np.concatenate(without[name])
+        effects[name] = np.ascontiguousarray(lost.T) * ((clusters - 1) / clusters)
+    return effects
+
+
+def _bootstrap_t(
+    contest: Contest, column: Column, effect: Floats, *, level: float, replicates: int, seed: int, jobs: int | None
+) -> Intervals:
+    """Return the intervals of a smooth column, NaN where it has no value or loses it without some case."""
+    estimate = column.values[0, contest.ranked]
+    known = np.isfinite(estimate) & np.isfinite(effect).all(axis=1)
+    work = partial(_resampled, effect[known], contest)
+    blocks = over_blocks(contest.units, work, replicates=replicates, seed=seed, jobs=jobs)
+    shifts, errors = (np.concatenate(each) for each in zip(*blocks, strict=True))
+    found = intervals(estimate[known], effect[known], contest.units, shifts, errors, level=level, method="bootstrap-t")
+    return _spread(estimate, known, found)
+
+
+def _resampled(effect: Floats, contest: Contest, counts: Floats) -> tuple[Floats, Floats]:
+    return resampled(effect, contest.units, counts)
+
+
+def _from_values(
+    contest: Contest, column: Column, effect: Floats | None, drawn: Stability, *, level: float, method: Method
+) -> Intervals:
+    """Return percentile or BCa intervals from the column's values in resamples; percentile where it is not smooth."""
+    estimate = column.values[0, contest.ranked]
+    values = drawn.columns[column.name]
+    known = np.isfinite(estimate) & np.isfinite(values).all(axis=0)
+    own = np.zeros((len(estimate), len(contest.units.names)))
+    if effect is not None:
+        known &= np.isfinite(effect).all(axis=1)
+        own = effect
+    shifts = values[:, known] - estimate[known]
+    which: Method = method if column.smooth and method != "bootstrap-t" else "percentile"
+    found = intervals(estimate[known], own[known], contest.units, shifts, shifts, level=level, method=which)
+    return _spread(estimate, known, found)
+
+
+def _spread(estimate: Floats, known: np.typing.NDArray[np.bool_], found: Intervals) -> Intervals:
+    low, high = np.full((2, len(estimate)), np.nan)
+    low[known], high[known] = found.low, found.high
+    return Intervals(estimate, low, high)
+
+
+def _unknown(teams: int) -> tuple[RankInterval, ...]:
+    return tuple(RankInterval(1, teams) for _ in range(teams))
+
+
+def _warnings(contest: Contest, shown: Sequence[Column], criteria: Sequence[Column], method: Method) -> tuple[str, ...]:
+    warnings = [] if method == "bootstrap-t" else [f"{method}: {COVERAGE[method]}."]
+    if any(not column.smooth for column in shown):
+        warnings.append(
+            "Intervals of medians and other quantiles are percentile intervals, which cover less than they promise "
+            "where cases are few or values repeat."
+        )
+    if any(not column.smooth for column in criteria):
+        warnings.append("Rank intervals rest on Holm-adjusted paired Wilcoxon tests, as a criterion is not a mean.")
+    shares = contest.priced.mean(axis=1)
+    for name, share, ranked in zip(contest.submissions, shares.tolist(), contest.ranked.tolist(), strict=True):
+        if ranked and share >= MANY_FAILURES:
+            warnings.append(
+                f"{name} failed {share:.0%} of its cases: its intervals tell more about how often it fails than about "
+                "how well it does otherwise, and may cover less than they promise."
+            )
+    return tuple(warnings)

@@ -1,0 +1,72 @@
+"""Medians and other quantiles of weighted rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from podium._jit import kernel
+from podium.model import Floats, InputError
+
+__all__ = ["weighted_quantile"]
+
+
+def weighted_quantile(values: Floats, weights: Floats, *, share: float) -> Floats:
+    """Return a quantile of rows that count as often as their weights say.
+
+    It is the one of NumPy and R by default: linear between the two neighbours of place 1 + (n − 1) · share.
+
+    Parameters
+    ----------
+    values
+        Shape (submissions, rows); NaN where not defined, which leaves a row out.
+    weights
+        Shape (sets, rows); whole numbers from 0.
+    share
+        0.5 for the median.
+
+    Returns
+    -------
+    ndarray
+        Shape (sets, submissions); NaN where nothing counts.
+
+    Examples
+    --------
+    >>> weighted_quantile(np.array([[1.0, 2.0, 10.0]]), np.array([[1.0, 1.0, 1.0], [0.0, 1.0, 3.0]]), share=0.5)
+    array([[ 2.],
+           [10.]])
+    """
+    if not 0 <= share <= 1:
+        raise InputError(f"there is no quantile {share}", advice="It must lie between 0 and 1; 0.5 is the median")
+    order = np.argsort(values, axis=1, kind="stable").astype(np.int32)  # NaN goes last
+    defined = (~np.isnan(values)).sum(axis=1)
+    ordered = np.take_along_axis(values, order, axis=1)
+    return np.asarray(_quantiles(ordered, order, defined, np.ascontiguousarray(weights), share))
+
+
+@kernel
+def _quantiles(ordered, order, defined, weights, share):  # type: ignore[no-untyped-def]  # Numba infers the types of kernels
+    """Walk up each submission's values until enough rows are counted."""
+    result = np.full((len(weights), len(ordered)), np.nan)
+    for one in range(len(weights)):
+        weight = weights[one]
+        for submission in range(len(ordered)):
+            total = 0.0
+            for place in range(defined[submission]):
+                total += weight[order[submission, place]]
+            if total < 1:
+                continue
+            wanted = (total - 1) * share
+            below = np.floor(wanted + 1e-12 * total)  # a whole number may have lost its last digit
+            part = max(wanted - below, 0.0)
+            counted, place = 0.0, -1
+            while counted <= below:
+                place += 1
+                counted += weight[order[submission, place]]
+            value = ordered[submission, place]
+            if part > 1e-12 * total:
+                while counted <= below + 1:
+                    place += 1
+                    counted += weight[order[submission, place]]
+                value += part * (ordered[submission, place] - value)
+            result[one, submission] = value
+    return result

@@ -1,0 +1,250 @@
+"""General ranking schemes: aggregate then rank, rank then aggregate, test then rank, and a consensus over tasks."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.model import Column, Direction, Floats, InputError, Scores
+from podium.ranking.contest import Contest
+from podium.ranking.parts import competition_ranks, mean_rank, weighted_mean
+from podium.ranking.quantiles import weighted_quantile
+from podium.ranking.score_table import ScoreTable, Task
+from podium.ranking.significance import Adjustment, PairedTests, adjusted_p
+
+__all__ = ["AggregateThenRank", "RankThenAggregate", "Scheme", "TestThenRank", "scheme_contest", "scheme_named"]
+
+Aggregated = Callable[[Floats], Column]
+"""From weights to the column that a task is ranked by."""
+
+
+class Scheme(ABC):
+    """A way to rank submissions by their values in cases."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What it does, in a few words."""
+
+    @abstractmethod
+    def prepared(self, task: Task) -> Aggregated:
+        """Do what does not depend on weights, once."""
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateThenRank(Scheme):
+    """Take the mean, the median or another quantile of each submission's values, and rank these.
+
+    Attributes
+    ----------
+    statistic
+        "mean", "median", or a share such as 0.05 for that quantile.
+    """
+
+    statistic: str | float = "mean"
+
+    def __post_init__(self) -> None:
+        _share(self.statistic)
+
+    @property
+    def name(self) -> str:  # noqa: D102
+        return f"{_statistic_name(self.statistic)} then rank"
+
+    def prepared(self, task: Task) -> Aggregated:  # noqa: D102
+        share = _share(self.statistic)
+        what = "" if share is None else f", {_statistic_name(self.statistic)}"
+
+        def aggregated(weights: Floats) -> Column:
+            values = _aggregate(task.values, weights, share)
+            return _column(task, values, title=f"{task.title}{what}", rows=task.values, smooth=share is None)
+
+        return aggregated
+
+
+@dataclass(frozen=True, slots=True)
+class RankThenAggregate(Scheme):
+    """Rank the submissions in each case, then rank the mean or the median of these ranks.
+
+    Attributes
+    ----------
+    statistic
+        "mean", "median", or a share.
+    """
+
+    statistic: str | float = "mean"
+
+    def __post_init__(self) -> None:
+        _share(self.statistic)
+
+    @property
+    def name(self) -> str:  # noqa: D102
+        return f"rank then {_statistic_name(self.statistic)}"
+
+    def prepared(self, task: Task) -> Aggregated:  # noqa: D102
+        share = _share(self.statistic)
+        ranks = competition_ranks(task.values.T, direction=task.direction).T
+        ranks = np.where(task.rows, ranks, np.nan)
+        title = f"{task.title}, {_statistic_name(self.statistic)} rank"
+
+        def aggregated(weights: Floats) -> Column:
+            return Column(
+                task.name or "value",
+                title,
+                _aggregate(ranks, weights, share),
+                direction=Direction.LOWER,
+                digits=2,
+                relative=True,
+                smooth=share is None,
+                rows=ranks,
+            )
+
+        return aggregated
+
+
+@dataclass(frozen=True, slots=True)
+class TestThenRank(Scheme):
+    """Count for each submission how many others it is significantly better than, and rank these counts.
+
+    Every ordered pair is tested by a one-sided paired Wilcoxon signed-rank test, normal approximation with tie and
+    continuity correction.
+
+    Attributes
+    ----------
+    adjustment
+        Of p-values, over all ordered pairs of a task.
+    alpha
+        A smaller p-value is significant.
+    """
+
+    __test__ = False  # not a test, whatever pytest thinks of its name
+
+    adjustment: Adjustment = "none"
+    alpha: float = 0.05
+
+    def __post_init__(self) -> None:
+        adjusted_p([1.0], self.adjustment)
+        if not 0 < self.alpha < 1:
+            raise InputError(f"alpha is {self.alpha}, but must lie between 0 and 1, as 0.05 does")
+
+    @property
+    def name(self) -> str:  # noqa: D102
+        return "test then rank" + ("" if self.adjustment == "none" else f", {self.adjustment}")
+
+    def prepared(self, task: Task) -> Aggregated:  # noqa: D102
+        tests = PairedTests(task.values, direction=task.direction)
+
+        def aggregated(weights: Floats) -> Column:
+            wins = np.asarray(np.sum(self.significant(tests.p(weights)), axis=2, dtype=np.float64))
+            title = f"{task.title}, significantly better than"
+            return Column(
+                task.name or "value",
+                title,
+                wins,
+                direction=Direction.HIGHER,
+                digits=0,
+                relative=True,
+                smooth=False,
+                rows=task.values if task.direction is Direction.HIGHER else -task.values,
+            )
+
+        return aggregated
+
+    def significant(self, p: Floats) -> npt.NDArray[np.bool_]:
+        """Return which of (sets, submissions, submissions) one-sided p-values are significant, after adjustment."""
+        teams = p.shape[1]
+        apart = ~np.eye(teams, dtype=bool)
+        significant = np.zeros(p.shape, bool)
+        if teams > 1:
+            significant[:, apart] = adjusted_p(p[:, apart], self.adjustment) < self.alpha
+        return significant
+
+
+def scheme_named(
+    name: str, *, statistic: str | float = "mean", adjustment: Adjustment = "none", alpha: float = 0.05
+) -> Scheme:
+    """Return a scheme by its name on the command line."""
+    schemes: dict[str, Callable[[], Scheme]] = {
+        "aggregate-then-rank": lambda: AggregateThenRank(statistic),
+        "rank-then-aggregate": lambda: RankThenAggregate(statistic),
+        "test-then-rank": lambda: TestThenRank(adjustment, alpha),
+    }
+    if name not in schemes:
+        raise InputError(f"there is no scheme {name!r}", advice=f"There are: {', '.join(schemes)}")
+    return schemes[name]()
+
+
+def scheme_contest(table: ScoreTable, scheme: Scheme, *, emphasis: Mapping[str, float] | None = None) -> Contest:
+    """Return the contest of a table under a general scheme; over several tasks, ranks are averaged.
+
+    Parameters
+    ----------
+    emphasis
+        By how much a task's rank counts, 1 unless said otherwise; 0 leaves it out.
+    """
+    importance = {task.name: (emphasis or {}).get(task.name, 1.0) for task in table.tasks}
+    tasks = [task for task in table.tasks if importance[task.name] > 0]
+    if not tasks:
+        raise InputError("no task is left to rank by")
+    prepared = [scheme.prepared(task) for task in tasks]
+
+    def rule(weights: Floats) -> Scores:
+        columns = [aggregate(weights) for aggregate in prepared]
+        ranks = {column.name: competition_ranks(column.values, direction=column.direction) for column in columns}
+        criteria = tuple(columns)
+        if len(columns) == 1:
+            return Scores(ranks[columns[0].name], criteria, criteria)
+        average = mean_rank(ranks, importance)
+        places = competition_ranks(average, direction=Direction.LOWER)
+        first = Column("average_rank", "Average rank", average, direction=Direction.LOWER, digits=2, relative=True)
+        shown = [first]
+        for column in columns:
+            rank = Column(f"{column.name}_rank", f"{column.title} rank", ranks[column.name], digits=0, relative=True)
+            shown += [column, rank]
+        return Scores(places, tuple(shown), criteria)
+
+    return Contest(
+        name=table.name,
+        edition=scheme.name,
+        submissions=table.submissions,
+        rows=table.rows,
+        units=table.units,
+        ranked=np.ones(len(table.submissions), bool),
+        rule=rule,
+        priced=np.any([task.priced for task in tasks], axis=0),
+        roles=table.roles,
+        remarks={},
+        notes=(*table.notes, *(f"{name} is not ranked: {why}." for name, why in table.remarks.items())),
+    )
+
+
+def _share(statistic: str | float) -> float | None:
+    """Return the share of a quantile, None for the mean."""
+    if statistic == "mean":
+        return None
+    if statistic == "median":
+        return 0.5
+    try:
+        share = float(statistic)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise InputError(
+            f"there is no statistic {statistic!r}", advice="Say mean, median, or a share between 0 and 1 for a quantile"
+        )
+    return share
+
+
+def _statistic_name(statistic: str | float) -> str:
+    return str(statistic) if statistic in ("mean", "median") else f"{float(statistic):g}-quantile"
+
+
+def _aggregate(values: Floats, weights: Floats, share: float | None) -> Floats:
+    return weighted_mean(values, weights) if share is None else weighted_quantile(values, weights, share=share)
+
+
+def _column(task: Task, values: Floats, *, title: str, rows: Floats, smooth: bool) -> Column:
+    return Column(task.name or "value", title, values, task.unit, task.direction, task.digits, smooth=smooth, rows=rows)

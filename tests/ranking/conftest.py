@@ -1,0 +1,149 @@
+"""Small contests and small runs of all challenges, for the tests of rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+import pytest
+from boards import measurements
+
+from podium.challenges import get_challenge
+from podium.model import Challenge, Role
+from podium.ranking import AggregateThenRank, Contest, ScoreTable, scheme_contest, table_of_scores
+
+REGIONS = ("kidney_and_mass", "mass", "tumor")
+TARGETS = tuple(f"{view}/{structure}" for view in ("long", "trans") for structure in ("plaque", "vessel"))
+INDICES = ("A1", "A2", "D1", "D2", "D3", *(f"RWT{n}" for n in range(1, 7)))
+ERRORS = ("gpe", "gle", "lpe", "lle")
+TOLERANCES = ("", "_half_tolerance", "_double_tolerance")
+
+
+class Run(NamedTuple):
+    """A challenge, what was measured, and who is not a competitor."""
+
+    challenge: Challenge
+    table: pl.DataFrame
+    roles: dict[str, Role]
+
+
+def scores_frame(values: Any) -> pl.DataFrame:
+    """Return submission, case, value (and task) of an array (submissions, cases), or of one for each task."""
+    tasks = values if isinstance(values, dict) else {"": values}
+    rows = [
+        (f"T{team}", f"c{case}", float(value), task)
+        for task, numbers in tasks.items()
+        for team, own in enumerate(numbers)
+        for case, value in enumerate(own)
+    ]
+    return pl.DataFrame(rows, schema=["submission", "case", "value", "task"], orient="row")
+
+
+@pytest.fixture(scope="session")
+def table_from() -> Callable[..., ScoreTable]:
+    """Return a function from an array (submissions, cases), or a dict of tasks, to a table of teams T0, T1, …"""
+
+    def build(values: Any, *, better: str = "higher", **options: Any) -> ScoreTable:
+        columns = {name: options.pop(name) for name in ("cluster", "stratum") if name in options}
+        frame = scores_frame(values)
+        for name, of_case in columns.items():  # by case, in order
+            names = {f"c{case}": str(each) for case, each in enumerate(of_case)}
+            frame = frame.with_columns(pl.col("case").replace_strict(names).alias(name))
+        return table_of_scores(frame, better=better, **options)
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def contest_from(table_from: Callable[..., ScoreTable]) -> Callable[..., Contest]:
+    """Return a function from an array to a contest, by means unless another scheme is given."""
+
+    def build(values: Any, scheme: Any = None, **options: Any) -> Contest:
+        return scheme_contest(table_from(values, **options), scheme or AggregateThenRank())
+
+    return build
+
+
+def _kits21(random: np.random.Generator, team: int, **_: Any) -> dict[tuple[str, str], float]:
+    values = {("dice", region): 0.6 + 0.03 * team + 0.2 * random.random() for region in REGIONS}
+    for region in REGIONS:
+        middle = 0.5 + 0.02 * team + 0.2 * random.random()
+        low, high = middle - 0.2 * random.random(), middle + 0.2 * random.random()
+        values |= {(f"surface_dice{end}", region): v for end, v in zip(TOLERANCES, (middle, low, high), strict=True)}
+    return values
+
+
+def _csv2026(random: np.random.Generator, team: int, case: int, **_: Any) -> dict[tuple[str, str], float]:
+    values = {("dice", target): 0.6 + 0.03 * team + 0.2 * random.random() for target in TARGETS}
+    for target in TARGETS:
+        middle = 0.5 + 0.02 * team + 0.2 * random.random()
+        low, high = middle - 0.2 * random.random(), middle + 0.2 * random.random()
+        values |= {(f"nsd{end}", target): v for end, v in zip(TOLERANCES, (middle, low, high), strict=True)}
+    true = case % 2
+    guess = 1 - true if random.random() < 0.3 else true
+    for each in (0, 1):
+        counts = (true == each == guess, guess == each != true, true == each != guess)
+        names = ("true_positive", "false_positive", "false_negative")
+        values |= {(name, str(each)): float(count) for name, count in zip(names, counts, strict=True)}
+    values["seconds", ""] = (0.5 + 0.3 * team) * (1 + 0.2 * random.random())
+    return values
+
+
+def _trackrad2025(random: np.random.Generator, team: int, case: int, **_: Any) -> dict[tuple[str, str], float]:
+    noise = 0.2 * random.random(6)
+    frames = 20.0 + 7 * case
+    values = {"dice": 0.6 + 0.02 * team + noise[0], "relative_d98": 0.7 + 0.02 * team + noise[1]}
+    values |= {"hd95": 6 - 0.1 * team + 4 * noise[2], "masd": 3 - 0.1 * team + 4 * noise[3]}
+    values |= {"centre_distance": 4 - 0.1 * team + 4 * noise[4], "frames": frames}
+    values["seconds"] = 2 + (0.1 + 0.01 * team) * frames * (1 + noise[5])
+    return {(name, ""): value for name, value in values.items()}
+
+
+def _lvquan18(random: np.random.Generator, team: int, hard: float, **_: Any) -> dict[tuple[str, str], float]:
+    values = {("absolute_error", i): hard * (1 - 0.05 * team) * (0.5 + random.random()) for i in INDICES}
+    reference = {("reference", i): random.random() for i in INDICES}
+    prediction = {("prediction", i): reference["reference", i] + values["absolute_error", i] for i in INDICES}
+    return values | reference | prediction | {("phase_error", ""): float(random.random() < 0.3)}
+
+
+def _tusrec(random: np.random.Generator, team: int, hard: float, **_: Any) -> dict[tuple[str, str], float]:
+    scores = {f"{error}_score": 0.8 - 0.3 * hard + 0.02 * team + 0.2 * random.random() for error in ERRORS}
+    errors = {error: 10 * (1 - scores[f"{error}_score"]) for error in ERRORS}
+    identity = {f"{error}_identity": 10.0 for error in ERRORS}
+    everything = scores | errors | identity | {"score": sum(scores.values()) / 4, "seconds": 5 + random.random()}
+    return {(name, ""): value for name, value in everything.items()}
+
+
+CHALLENGES = {
+    "kits21": (_kits21, [f"case_{n:05d}" for n in range(12)], {}),
+    "csv2026": (_csv2026, [f"{n:03d}" for n in range(14)], {"baseline_seconds": 0.8}),
+    "trackrad2025": (_trackrad2025, [f"A_{n:03d}" for n in range(12)], {}),
+    "lvquan18": (_lvquan18, [f"sub-{s:02d}-{f:02d}" for s in range(6) for f in range(1, 5)], {}),
+    "tusrec": (_tusrec, [f"sub{50 + s:03d}__{scan}" for s in range(7) for scan in ("LH_c", "LH_s", "RH_c")], {}),
+}
+
+
+@pytest.fixture(scope="session")
+def run_of() -> Callable[..., Run]:
+    """Return a function that invents the measurements of a small run: four teams, of whom one fails a case where that
+    has a price, and a baseline that would be first.
+    """
+
+    def build(name: str, *, seed: int = 0, edition: str = "document", **options: Any) -> Run:
+        values_of, rows, own = CHALLENGES[name]
+        challenge = get_challenge(name, edition=edition, **(own | options))
+        random = np.random.default_rng(seed)
+        hard = {challenge.cluster(row): random.uniform(0.5, 1.5) for row in rows}
+        parts = []
+        for team, submission in enumerate(("alpha", "beta", "gamma", "delta", "zero-baseline")):
+            for case, row in enumerate(rows):
+                values = values_of(random, team=team, case=case, hard=hard[challenge.cluster(row)])
+                failed = submission == "beta" and case == 1 and name in ("kits21", "tusrec")
+                if failed:
+                    values = {key: 0.0 for key in values if key[0] != "seconds"}
+                parts.append(measurements({submission: {row: values}}, status="missing" if failed else "ok"))
+        return Run(challenge, pl.concat(parts), {"zero-baseline": Role.BASELINE})
+
+    return build

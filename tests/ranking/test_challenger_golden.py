@@ -1,0 +1,227 @@
+"""challengeR's own example and two larger tables: ranks, p-values, consensus, and its recorded draws replayed."""
+
+import gzip
+import json
+from decimal import Decimal
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+import pytest
+
+from podium.model import Direction
+from podium.ranking import (
+    AggregateThenRank,
+    Contest,
+    PairedTests,
+    RankThenAggregate,
+    ScoreTable,
+    TestThenRank,
+    adjusted_p,
+    kendall_tau,
+    scheme_contest,
+    stability,
+    table_of_scores,
+)
+
+SCHEMES = {
+    "aggregateThenRank_mean": AggregateThenRank("mean"),
+    "aggregateThenRank_median": AggregateThenRank("median"),
+    "rankThenAggregate_mean": RankThenAggregate("mean"),
+    "rankThenAggregate_median": RankThenAggregate("median"),
+    "testThenRank_none": TestThenRank("none"),
+    "testThenRank_holm": TestThenRank("holm"),
+}
+TASKS = [
+    ("data_matrix", "c_ideal"),
+    ("data_matrix", "c_random"),
+    ("data_matrix", "c_worstcase"),
+    ("synth_30x300", "synth30"),
+    ("synth_100x1000", "synth100"),
+]
+FILES = {
+    "data_matrix": "data_matrix.csv",
+    "synth_30x300": "synth_30x300_na_ties.csv",
+    "synth_100x1000": "synth_100x1000.csv.gz",
+}
+EVERY_TASK = pytest.mark.parametrize(("dataset", "task"), TASKS)
+
+
+class Challenger(NamedTuple):
+    folder: object
+    numbers: dict
+    frames: dict
+
+    def table(self, dataset: str, *tasks: str) -> ScoreTable:
+        frame = self.frames[dataset].filter(pl.col("task").is_in(tasks))
+        return table_of_scores(frame, better="higher", missing=0.0)
+
+    def contest(self, dataset: str, task: str, scheme: str) -> Contest:
+        return scheme_contest(self.table(dataset, task), SCHEMES[scheme])
+
+    def draws(self, dataset: str, task: str) -> np.ndarray:
+        """Return how often each case was drawn in each of 1,000 resamples. Cases are numbered from 1."""
+        with gzip.open(self.folder / f"bootstrap_draws_{dataset}_{task}_seed1.csv.gz", "rt") as lines:
+            drawn = [[int(case) for case in line.strip().strip('"').split(",")] for line in lines]
+        return np.array([np.bincount(each, minlength=len(each) + 1)[1:] for each in drawn], float)
+
+    def resamples(self, dataset: str, task: str, scheme: str) -> pl.DataFrame:
+        path = self.folder / f"bootstrap_ranks_{dataset}.csv.gz"
+        found = pl.read_csv(path, null_values=["null", "NA"], schema_overrides={"tau": pl.Float64})
+        return found.filter((pl.col("scheme") == scheme) & (pl.col("task") == task)).sort("boot")
+
+
+@pytest.fixture(scope="module")
+def challenger(shared):
+    path = shared / "golden" / "challenger.json"
+    if not path.exists():
+        pytest.skip("golden/challenger.json is missing from ../shared")
+    folder = shared / "golden" / "challenger"
+    frames = {
+        dataset: pl.read_csv(folder / file, null_values=["NA"]).rename({"alg_name": "submission"})
+        for dataset, file in FILES.items()
+    }
+    return Challenger(folder, json.loads(path.read_text())["datasets"], frames)
+
+
+@EVERY_TASK
+def test_cases_are_in_the_order_of_their_numbers(challenger, dataset, task):
+    rows = challenger.table(dataset, task).rows
+    assert rows == tuple(str(number) for number in range(1, len(rows) + 1))
+
+
+@EVERY_TASK
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_ranks_are_identical(challenger, dataset, task, scheme):
+    expected = challenger.numbers[dataset]["tasks"][task]["ranks"][scheme]
+    contest = challenger.contest(dataset, task, scheme)
+    scores = contest.published()
+    assert dict(zip(contest.submissions, scores.places[0].tolist(), strict=True)) == dict(
+        zip(expected["algorithm"], expected["rank"], strict=True)
+    )
+    # challengeR shows the share of others that one is significantly better than, Podium their number.
+    others = len(contest.submissions) - 1 if scheme.startswith("test") else 1
+    found = dict(zip(contest.submissions, scores.columns[0].values[0] / others, strict=True))
+    assert found == pytest.approx(dict(zip(expected["algorithm"], expected["aggregate"], strict=True)), abs=1e-12)
+
+
+@EVERY_TASK
+def test_p_values_of_every_ordered_pair(challenger, dataset, task):
+    expected = challenger.numbers[dataset]["tasks"][task]["significance"]
+    table = challenger.table(dataset, task)
+    assert list(table.submissions) == expected["algorithms"]
+    p = PairedTests(table.tasks[0].values, direction=Direction.HIGHER).p(np.ones((1, len(table.rows))))[0]
+    apart = ~np.eye(len(p), dtype=bool)
+    assert np.isnan(np.diagonal(p)).all()
+    np.testing.assert_allclose(p[apart], np.array(expected["p_value"], float)[apart], rtol=1e-8, atol=0)
+    holm = adjusted_p(p[apart], "holm")  # over all n(n − 1) ordered pairs
+    np.testing.assert_allclose(holm, np.array(expected["p_value_holm"], float)[apart], rtol=1e-8, atol=0)
+    for scheme, name in ((TestThenRank(), "decision_none"), (TestThenRank("holm"), "decision_holm")):
+        np.testing.assert_array_equal(scheme.significant(p[None])[0], np.array(expected[name], bool))
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_consensus_is_the_mean_rank_over_tasks(challenger, scheme):
+    expected = challenger.numbers["data_matrix"]["mean_rank_across_tasks"][scheme]
+    contest = scheme_contest(challenger.table("data_matrix", "c_ideal", "c_random", "c_worstcase"), SCHEMES[scheme])
+    average = contest.published().column("average_rank")
+    found = dict(zip(contest.submissions, average.values[0], strict=True))
+    assert found == pytest.approx(dict(zip(expected["algorithm"], expected["mean_rank"], strict=True)), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "task", "scheme"),
+    [(*each, "aggregateThenRank_mean") for each in TASKS]
+    + [(*each, "aggregateThenRank_median") for each in TASKS if each[0] == "data_matrix"],
+)
+def test_every_recorded_resample_of_aggregate_then_rank(challenger, dataset, task, scheme):
+    recorded = challenger.resamples(dataset, task, scheme)
+    assert len(recorded) == 1000
+    contest, draws = challenger.contest(dataset, task, scheme), challenger.draws(dataset, task)
+    places = contest.places(draws)
+    expected = recorded.select(contest.submissions).to_numpy().astype(float)
+    differing = np.flatnonzero((places != expected).any(axis=1))
+    if (task, scheme) == ("c_worstcase", "aggregateThenRank_mean"):
+        # The package sums floating-point numbers and takes noise in the last digit for a difference. In decimal
+        # arithmetic the means are equal, as Podium has it, which rounds to 12 digits before comparing.
+        assert len(differing) == 2
+        for resample in differing:
+            np.testing.assert_array_equal(places[resample], ranks_on_paper(challenger, task, draws[resample]))
+            assert (expected[resample] != ranks_on_paper(challenger, task, draws[resample])).any()
+    else:
+        assert not len(differing)
+    tau = kendall_tau(places, contest.published().places[0])
+    np.testing.assert_allclose(tau, recorded["tau"].fill_null(np.nan).to_numpy(), atol=1e-12)
+    summary = challenger.numbers[dataset]["bootstrap_nboot1000_seed1"][scheme][task]
+    assert np.isnan(tau).sum() == summary["tau_undefined_samples"]
+    if summary["tau_mean"] is not None:
+        assert np.nanmean(tau) == pytest.approx(summary["tau_mean"], abs=1e-12)
+        assert np.nanmedian(tau) == pytest.approx(summary["tau_median"], abs=1e-12)
+
+
+def ranks_on_paper(challenger, task, counts):
+    """Rank sums of the numbers as they are written in the file, without any rounding."""
+    text = pl.read_csv(challenger.folder / FILES["data_matrix"], infer_schema=False).filter(pl.col("task") == task)
+    sums = {}
+    for name, case, value in text.select("alg_name", "case", "value").iter_rows():
+        sums[name] = sums.get(name, Fraction(0)) + Fraction(Decimal(value)) * int(counts[int(case) - 1])
+    return [1 + sum(other > sums[name] for other in sums.values()) for name in sorted(sums)]
+
+
+# What challengeR's bootstrap does in the other two schemes is no bootstrap; `replay_check` has the textbook's values.
+
+
+def textbook(challenger, dataset, task, scheme, *, kind, resamples=1000):
+    contest = challenger.contest(dataset, task, scheme)
+    places = contest.places(challenger.draws(dataset, task)[:resamples])
+    tau = kendall_tau(places, contest.published().places[0])
+    check = challenger.numbers[dataset]["replay_check"][task]
+    assert list(contest.submissions) == check["algorithms"]
+    recorded = challenger.resamples(dataset, task, scheme).select(contest.submissions).to_numpy()[:resamples]
+    assert (places != recorded).any(axis=1).sum() == check[f"{kind}_rows_differing_textbook"]
+    teams = len(contest.submissions)
+    shares = np.stack([(places == place).mean(axis=0) for place in range(1, teams + 1)], axis=1)
+    np.testing.assert_allclose(shares, check[f"{kind}_freq_textbook"], atol=1e-12)
+    if check[f"{kind}_tau_mean_textbook"] is None:
+        assert np.isnan(tau).all()
+    else:
+        assert np.nanmean(tau) == pytest.approx(check[f"{kind}_tau_mean_textbook"], abs=1e-12)
+        assert np.nanmedian(tau) == pytest.approx(check[f"{kind}_tau_median_textbook"], abs=1e-12)
+    return tau, check
+
+
+@EVERY_TASK
+def test_rank_then_aggregate_is_the_textbooks(challenger, dataset, task):
+    textbook(challenger, dataset, task, "rankThenAggregate_mean", kind="rank")
+
+
+@pytest.mark.parametrize("task", ["c_ideal", "c_random", "c_worstcase"])
+def test_test_then_rank_is_the_textbooks(challenger, task):
+    tau, check = textbook(challenger, "data_matrix", task, "testThenRank_none", kind="test")
+    assert np.isnan(tau).sum() == check["test_tau_n_na_textbook"]
+
+
+# What its example shows
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_ideal_ranks_never_change(challenger, scheme):
+    found = stability(challenger.contest("data_matrix", "c_ideal", scheme), replicates=1000)
+    assert (found.places == [1, 2, 3, 4, 5]).all()
+    assert (found.tau == 1).all()
+    np.testing.assert_array_equal(found.shares, np.eye(5))
+    np.testing.assert_array_equal(found.leads, np.triu(np.ones((5, 5)), 1))
+
+
+def test_the_worst_case_is_one_tie_and_tau_is_undefined(challenger):
+    found = stability(challenger.contest("data_matrix", "c_worstcase", "aggregateThenRank_mean"), replicates=1000)
+    assert found.published.tolist() == [1, 1, 1, 1, 1]
+    assert np.isnan(found.tau).all()
+    assert (found.first < 0.35).all()
+
+
+def test_the_winner_of_noise_is_first_in_half_of_the_resamples(challenger):
+    found = stability(challenger.contest("data_matrix", "c_random", "aggregateThenRank_mean"), replicates=4000)
+    winner = int(np.argmin(found.published))
+    assert found.first[winner] == pytest.approx(0.5, abs=0.05)

@@ -1,0 +1,243 @@
+"""`podium rank`: from tables and runs to a ranking that tells how sure it is."""
+
+import gzip
+import json
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from podium.challenges import get_challenge
+from podium.cli import app
+from podium.cli.challenge import run as evaluate_run
+from podium.demo.kits21 import write as write_demo
+
+CASES = ("1", "2", "10", "11", "12", "13", "14", "15")
+VALUES = {
+    "good": (0.90, 0.91, 0.92, 0.93, 0.94, 0.95, 0.96, 0.97),
+    "close": (0.89, 0.92, 0.91, 0.94, 0.93, 0.96, 0.95, 0.96),
+    "poor": (0.50, 0.40, 0.60, 0.55, 0.45, 0.52, 0.61, 0.49),
+}
+
+
+def csv_of(values, header="submission,case,value"):
+    lines = [f"{team},{case},{value}" for team, row in values.items() for case, value in zip(CASES, row, strict=False)]
+    return "\n".join([header, *lines]) + "\n"
+
+
+@pytest.fixture
+def rank(tmp_path):
+    """Return a function that writes a table and ranks it, or ranks what exists."""
+
+    def rank(source, *arguments):
+        if isinstance(source, str):
+            (tmp_path / "table.csv").write_text(source)
+            source = tmp_path / "table.csv"
+        return CliRunner(env={"COLUMNS": "160"}).invoke(app, ["rank", str(source), *map(str, arguments)])
+
+    return rank
+
+
+@pytest.fixture(scope="module")
+def kits21_run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("rank")
+    write_demo(folder)
+    evaluate_run(
+        get_challenge("kits21"),
+        truth=folder / "truth",
+        submissions=folder / "submissions",
+        out=folder / "run",
+        baselines=["baseline"],
+    )
+    return folder / "run"
+
+
+def test_a_table_is_ranked_by_means_unless_told_otherwise(rank):
+    result = rank(csv_of(VALUES), "--better", "higher")
+    assert result.exit_code == 0, result.output
+    assert [line.split()[:3] for line in result.stdout.splitlines()[-3:]] == [
+        ["1", "good", "0.9350"],
+        ["2", "close", "0.9325"],
+        ["3", "poor", "0.5150"],
+    ]
+
+
+def test_the_other_direction_turns_the_table_around(rank):
+    result = rank(csv_of(VALUES), "--better", "lower")
+    assert [line.split()[1] for line in result.stdout.splitlines()[-3:]] == ["poor", "close", "good"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "values"),
+    [
+        (("--scheme", "aggregate-then-rank", "--statistic", "median"), {"good": 0.935, "close": 0.935, "poor": 0.51}),
+        (("--scheme", "aggregate-then-rank", "--statistic", "0"), {"good": 0.90, "close": 0.89, "poor": 0.40}),
+        (("--scheme", "rank-then-aggregate"), {"good": 1.375, "close": 1.625, "poor": 3.0}),
+        (("--scheme", "test-then-rank"), {"good": 1, "close": 1, "poor": 0}),
+        (("--scheme", "test-then-rank", "--adjustment", "holm"), {"good": 1, "close": 1, "poor": 0}),
+    ],
+)
+def test_every_scheme_is_at_hand(rank, arguments, values):
+    result = rank(csv_of(VALUES), "--better", "higher", *arguments, "--json")
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
+    found = {entry["submission"]: entry["values"]["value"] for entry in document["entries"]}
+    assert found == pytest.approx(values)
+    assert document["entries"][0]["place"] == 1
+
+
+def test_a_bootstrap_is_told_in_words_and_written_as_tables(rank, tmp_path):
+    out = tmp_path / "out"
+    result = rank(csv_of(VALUES), "--better", "higher", "--bootstrap", 500, "--seed", 3, "--out", out)
+    assert result.exit_code == 0, result.output
+    assert "of 500 resamples of the cases (seed 3)" in result.stdout
+    assert "95% sure that nobody is truly first but close or good." in result.stdout
+    assert "other rules keep the winner" in result.stdout
+    names = {"intervals", "leads", "left_out", "pairs", "place_shares", "places", "sensitivity", "leaderboard"}
+    assert {path.stem for path in out.glob("*.csv")} == names
+    places = {row["submission"]: row for row in pl.read_csv(out / "places.csv").to_dicts()}
+    assert (places["poor"]["best"], places["poor"]["worst"]) == (3, 3)
+    assert (places["good"]["best"], places["good"]["worst"]) == (1, 2)
+    document = json.loads((out / "ranking.json").read_text())
+    assert document["stability"]["resamples"] == 500
+    assert document["leaderboard"]["entries"][0]["submission"] == "good"
+    shares = pl.read_csv(out / "place_shares.csv").filter(pl.col("submission") == "good")
+    assert shares["share"].sum() == pytest.approx(1)
+
+
+def test_the_same_seed_gives_the_same_bytes_for_any_number_of_threads(rank, tmp_path):
+    written = []
+    for jobs in (1, 2, 3):
+        out = tmp_path / f"out{jobs}"
+        assert (
+            rank(csv_of(VALUES), "--better", "higher", "--bootstrap", 600, "--jobs", jobs, "--out", out).exit_code == 0
+        )
+        written.append({path.name: path.read_bytes() for path in out.iterdir()})
+    assert written[0] == written[1] == written[2]
+    other = rank(csv_of(VALUES), "--better", "higher", "--bootstrap", 600, "--seed", 2, "--json").stdout
+    assert other.encode() != written[0]["ranking.json"]
+
+
+def test_other_names_of_columns_tasks_and_compression(tmp_path):
+    text = csv_of(VALUES, header="team,patient,dice").replace("team,patient,dice", "task,team,patient,dice")
+    lines = text.splitlines()
+    table = "\n".join([lines[0], *(f"{task},{line}" for task in ("liver", "lung") for line in lines[1:])])
+    path = tmp_path / "table.csv.gz"
+    path.write_bytes(gzip.compress(table.encode()))
+    named = ["--column", "submission=team", "--column", "case=patient", "--column", "value=dice"]
+    result = CliRunner().invoke(app, ["rank", str(path), *named, "--better", "higher", "--json"])
+    assert result.exit_code == 0, result.output
+    columns = [column["name"] for column in json.loads(result.stdout)["columns"]]
+    assert columns == ["average_rank", "liver", "liver_rank", "lung", "lung_rank"]
+    result = CliRunner().invoke(app, ["rank", str(path), *named, "--better", "higher", "--task", "lung", "--json"])
+    assert [column["name"] for column in json.loads(result.stdout)["columns"]] == ["lung"]
+    result = CliRunner().invoke(app, ["rank", str(path), *named, "--better", "higher", "--task", "brain"])
+    assert result.exit_code == 1
+    assert "there is no task 'brain'. There are: liver, lung" in result.stderr
+
+
+GOOD = csv_of(VALUES)
+
+
+@pytest.mark.parametrize(
+    ("table", "arguments", "words"),
+    [
+        (GOOD, (), "a table does not say which values are better"),
+        (GOOD, ("--better", "bigger"), "the direction 'bigger' is unknown"),
+        (GOOD, ("--better", "higher", "--scheme", "mean"), "there is no scheme 'mean'. There are: aggregate-then-rank"),
+        (GOOD, ("--better", "higher", "--statistic", "mode", "--scheme", "aggregate-then-rank"), "no statistic 'mode'"),
+        (GOOD, ("--better", "higher", "--missing", "zero"), "no way 'zero' to treat missing values"),
+        (GOOD, ("--better", "higher", "--metric", "dice"), "--metric and --option are for runs"),
+        (GOOD, ("--better", "higher", "--column", "submission"), "is not of the form submission=NAME"),
+        (GOOD, ("--better", "higher", "--column", "submission=team"), "there is no column 'team'"),
+        (GOOD, ("--better", "higher", "--bootstrap", "10", "--level", "95"), "must lie between 0 and 1"),
+        (GOOD, ("--better", "higher", "--bootstrap", "10", "--interval", "exact"), "there is no interval 'exact'"),
+        (GOOD + "good,1,0.5\n", ("--better", "higher"), "given more than once, for instance good, case 1"),
+        (
+            GOOD.replace("poor,1,0.5", "poor,1,half"),
+            ("--better", "higher"),
+            "line 18 has 'half' where a number should be",
+        ),
+        (
+            GOOD.replace("poor,1,0.5", "poor,1,NA"),
+            ("--better", "higher"),
+            "1 of 24 values are missing, for instance poor in case 1",
+        ),
+        (GOOD.replace("value", "score"), ("--better", "higher"), "there is no column 'value'"),
+        ("submission,case,value\n", ("--better", "higher"), "the table has no rows"),
+        ("", ("--better", "higher"), "not a CSV file"),
+        ("submission,case,value\na,1,NA\nb,1,\n", ("--better", "higher", "--missing", "0"), "every value is missing"),
+        ("submission,case,value\na,1,1\nb,1,2\n", ("--better", "higher", "--bootstrap", "10"), "only a single case"),
+    ],
+)
+def test_bad_calls_and_tables_get_one_clear_line(rank, table, arguments, words):
+    result = rank(table, *arguments)
+    assert result.exit_code == 1, result.output
+    (line,) = result.stderr.strip().splitlines()
+    assert line.startswith("error: ")
+    assert words in line
+
+
+def test_one_case_one_submission_and_equals_are_ranked_all_the_same(rank):
+    assert rank("submission,case,value\na,1,1\nb,1,2\n", "--better", "higher").exit_code == 0
+    result = rank("submission,case,value\na,1,1\na,2,2\na,3,5\n", "--better", "higher", "--bootstrap", "50")
+    assert result.exit_code == 0, result.output
+    assert "a is first in 100% of 50 resamples" in result.stdout
+    same = csv_of(dict.fromkeys(("a", "b", "c"), VALUES["good"]))
+    result = rank(same, "--better", "higher", "--bootstrap", "50")
+    assert "a, b and c are together first in 100% of 50 resamples" in result.stdout
+    assert "is undefined: everybody shares one place" in result.stdout
+    assert "everybody may truly be first" in result.stdout
+
+
+def test_a_run_is_assessed_by_the_challenges_own_rules(rank, kits21_run):
+    result = rank(kits21_run, "--bootstrap", 200)
+    assert result.exit_code == 0, result.output
+    assert "of 200 resamples" in result.stdout
+    assert "unlucky failed 50% of its cases" in result.stdout
+    rules = pl.read_csv(kits21_run / "sensitivity.csv")["rule"].to_list()
+    assert {"published", "tolerance × 0.5", "without dice tumor", "weight of surface dice mass +50 %"} <= set(rules)
+    assert json.loads((kits21_run / "ranking.json").read_text())["challenge"] == "kits21"
+
+
+def test_a_general_scheme_on_a_run_leaves_its_leaderboard_alone(rank, kits21_run):
+    before = (kits21_run / "leaderboard.json").read_bytes()
+    result = rank(
+        kits21_run, "--scheme", "aggregate-then-rank", "--statistic", "median", "--metric", "dice:tumor", "--json"
+    )
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
+    assert document["edition"] == "median then rank"
+    assert [column["name"] for column in document["columns"]] == ["dice_tumor"]
+    assert "baseline" not in {entry["submission"] for entry in document["entries"]}
+    assert "baseline is not ranked: baseline." in document["notes"]
+    assert (kits21_run / "leaderboard.json").read_bytes() == before
+
+
+def test_tolerance_is_an_option_of_ranking(rank, kits21_run):
+    usual = json.loads(rank(kits21_run, "--json").stdout)
+    wide = json.loads(rank(kits21_run, "--option", "tolerance_scale=2", "--json").stdout)
+    rank(kits21_run)  # as it was
+
+    def tumour(document):
+        return {e["submission"]: e["values"]["surface_dice_tumor"] for e in document["entries"]}
+
+    assert tumour(wide)["noisy"] > tumour(usual)["noisy"]
+    assert rank(kits21_run, "--option", "tolerance_scale=3").exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--better", "higher"), "are for tables"),
+        (("--metric", "dice:tumor"), "--metric and --missing are for general schemes"),
+        (
+            ("--scheme", "test-then-rank", "--metric", "seconds"),
+            "nothing can be ranked by seconds. There are: dice:kid",
+        ),
+    ],
+)
+def test_what_makes_no_sense_for_a_run_is_said(rank, kits21_run, arguments, words):
+    result = rank(kits21_run, *arguments)
+    assert result.exit_code == 1
+    assert words in result.stderr
