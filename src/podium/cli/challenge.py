@@ -1,7 +1,8 @@
-"""`podium challenges`, `check`, `evaluate` and `rank`: from files to a leaderboard."""
+"""`podium challenges`, `check` and `evaluate`: from files to a leaderboard."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -61,7 +62,7 @@ def check(
     with failing_clearly(debug=context.obj["debug"]):
         from podium.evaluate import check_submission
 
-        problems = check_submission(_challenge(name, rules, option), predictions, truth=truth)
+        problems = check_submission(challenge_named(name, rules, option), predictions, truth=truth)
     if as_json:
         import json
 
@@ -101,7 +102,21 @@ def evaluate(
         list[str] | None, typer.Option(help="A submission made by people: shown, not ranked.", metavar="NAME")
     ] = None,
     geometry: Annotated[str | None, typer.Option(help="full, or shape to accept another geometry.")] = None,
+    references: Annotated[
+        str | None,
+        typer.Option(
+            help="Which truth of several annotators, such as samples; see the challenge's README.", metavar="WHICH"
+        ),
+    ] = None,
     option: Options = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Measure only what is missing, or whose files or rules have changed.")
+    ] = False,
+    restart: Annotated[bool, typer.Option("--restart", help="Begin anew although an unfinished run is there.")] = False,
+    dask: Annotated[
+        str | None,
+        typer.Option(help="Measure on a Dask cluster: tcp://scheduler:8786, or local:N.", metavar="ADDRESS"),
+    ] = None,
     grand_challenge: Annotated[
         bool, typer.Option("--grand-challenge", help="Evaluate one team inside a grand-challenge.org container.")
     ] = False,
@@ -119,8 +134,9 @@ def evaluate(
     with failing_clearly(debug=context.obj["debug"]):
         from podium.model import InputError
 
-        options = [*(option or []), *([f"geometry={geometry}"] if geometry else [])]
-        challenge = _challenge(name, rules, options)
+        shorthands = {"geometry": geometry, "references": references}
+        options = [*(option or []), *(f"{key}={value}" for key, value in shorthands.items() if value)]
+        challenge = challenge_named(name, rules, options)
         if grand_challenge:
             from podium.evaluate.grand_challenge import evaluate_on_grand_challenge
             from podium.ranking import scores_alone
@@ -144,8 +160,17 @@ def evaluate(
             jobs=jobs,
             baselines=baseline,
             references=reference,
+            resume=resume,
+            restart=restart,
+            dask=dask,
         )
+        if resume:
+            say(resumed(measured))
         show(board)
+        if challenge.people():
+            from podium.cli.raters import compare_with_people
+
+            compare_with_people(challenge, measured, out)
         lost = [failure for failure in measured.failures if failure[2] != "warning"]
         cases = len({failure[:2] for failure in lost})
         if measured.failures:
@@ -154,38 +179,6 @@ def evaluate(
         say(f"The run is in {out}.")
     if lost:
         raise typer.Exit(3)
-
-
-def rank(
-    context: typer.Context,
-    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, from podium evaluate.")],
-    *,
-    option: Options = None,
-    as_json: Json = False,
-) -> None:
-    """Rank again from the measurements of a run, without touching an image."""
-    with failing_clearly(debug=context.obj["debug"]):
-        from podium.challenges import get_challenge
-        from podium.evaluate import load_run, write_leaderboard
-        from podium.model import InputError
-        from podium.ranking import leaderboard_of
-
-        loaded = load_run(run_folder)
-        recorded = loaded.info["options"]
-        given = _challenge_options(loaded.info["challenge"], option)
-        challenge = get_challenge(loaded.info["challenge"], **(recorded | given))
-        if fixed := sorted(set(given) - set(challenge.scoring_options)):
-            possible = ", ".join(challenge.scoring_options) or "none"
-            raise InputError(
-                f"{fixed[0]} is part of what was measured",
-                advice=f"Evaluate again; when ranking, there are: {possible}",
-            )
-        board = leaderboard_of(challenge, loaded.table, roles=loaded.roles)
-        write_leaderboard(run_folder, board)
-        if as_json:
-            typer.echo((run_folder / "leaderboard.json").read_text())
-        else:
-            show(board)
 
 
 def run(
@@ -197,61 +190,74 @@ def run(
     jobs: int | None = None,
     baselines: list[str] | None = None,
     references: list[str] | None = None,
+    resume: bool = False,
+    restart: bool = False,
+    dask: str | None = None,
 ) -> tuple[Leaderboard, Measured]:
     """Evaluate and rank, with a progress bar, and write the run folder."""
+    import shutil
+    from contextlib import nullcontext
     from datetime import UTC, datetime
 
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        ProgressColumn,
-        Task,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-    from rich.text import Text
-
+    from podium.cli._progress import cases_done
+    from podium.evaluate import Parts, dask_pool, find_submissions, sole_writer, write_leaderboard, write_run
     from podium.evaluate import evaluate as evaluate_submissions
-    from podium.evaluate import find_submissions, write_leaderboard, write_run
+    from podium.model import InputError
     from podium.ranking import leaderboard_of
-
-    class Rate(ProgressColumn):
-        def render(self, task: Task) -> Text:
-            return Text(f"{task.speed:.1f} a second," if task.speed else "")
 
     started = datetime.now(UTC)
     found = find_submissions(submissions, baselines=tuple(baselines or ()), references=tuple(references or ()))
-    out.mkdir(parents=True, exist_ok=True)  # better to fail now than after everything was measured
-    console = Console(stderr=True)
-    with Progress(
-        TextColumn(f"{challenge.title}: {len(found)} submissions"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("cases"),
-        Rate(),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    ) as bar:
-        task = bar.add_task("cases", total=None)
-        measured = evaluate_submissions(
-            challenge,
-            truth=truth,
-            submissions=found,
-            jobs=jobs,
-            progress=lambda done, total: bar.update(task, completed=done, total=total),
-        )
-    write_run(out, challenge, measured, started=started, ended=datetime.now(UTC), truth=truth)
-    board = leaderboard_of(challenge, measured.table, roles=measured.roles)
-    write_leaderboard(out, board)
+    with sole_writer(out):
+        parts = Parts(out)
+        if parts.unfinished and not resume and not restart:
+            raise InputError(
+                f"an unfinished run is here, with {len(parts)} cases measured",
+                path=out,
+                advice="Add --resume to go on with it, or --restart to begin anew",
+            )
+        scratch = out / "unpacked"
+        shutil.rmtree(scratch, ignore_errors=True)  # of a run that was killed
+        scratch.mkdir()
+        try:
+            with (
+                dask_pool(dask, say=say) if dask else nullcontext() as pool,
+                cases_done(f"{challenge.title}: {len(found)} submissions") as progress,
+            ):
+                measured = evaluate_submissions(
+                    challenge,
+                    truth=truth,
+                    submissions=found,
+                    jobs=jobs,
+                    pool=pool,
+                    parts=parts,
+                    resume=resume,
+                    scratch=scratch,
+                    progress=progress,
+                )
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+        write_run(out, challenge, measured, started=started, ended=datetime.now(UTC), truth=truth)
+        board = leaderboard_of(challenge, measured.table, roles=measured.roles)
+        write_leaderboard(out, board)
+        parts.finish()
     return board, measured
 
 
-def show(board: Leaderboard) -> None:
-    """Print a leaderboard, the ranked first, no wider than the terminal; below it, what should be known about it."""
+def resumed(measured: Measured) -> str:
+    """Say what was kept of an earlier run, what was measured, and why."""
+    lines = [f"Resumed: {measured.kept:,} predictions were known."]
+    for reason, teams in sorted(measured.why.items()):
+        named = ", ".join(f"{name} {count}" for name, count in sorted(teams.items())[:6])
+        more = f" and {len(teams) - 6} more submissions" if len(teams) > 6 else ""
+        lines.append(f"{teams.total():,} were measured ({reason}): {named}{more}.")
+    return "\n".join(lines)
+
+
+def show(board: Leaderboard, beside: Mapping[str, Mapping[str, str]] | None = None) -> None:
+    """Print a leaderboard, the ranked first, no wider than the terminal; below it, what should be known about it.
+
+    `beside` are further columns, from heading and submission to what is shown after the name.
+    """
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -267,6 +273,13 @@ def show(board: Leaderboard) -> None:
     table.add_column("#", justify="right")
     table.add_column("submission", no_wrap=True, width=max(longest, 10), overflow="ellipsis")
     columns = []
+    for title, cells_by_name in (beside or {}).items():
+        cells = [cells_by_name.get(entry.submission, "–") for entry in board.entries]
+        width = max(len(word) for word in [*title.split(), *cells])
+        room -= width + 3
+        table.add_column(Text(title), justify="right", width=width)
+        columns.append(cells)
+    extra = len(columns)
     for heading in headings:
         title = shown(heading.title, heading.unit, heading.direction.arrow)
         cells = [number(entry.values[heading.name], heading.digits) for entry in board.entries]
@@ -280,20 +293,20 @@ def show(board: Leaderboard) -> None:
         table.add_row(str(entry.place or "–"), Text(entry.submission), *(Text(cells[index]) for cells in columns))
     console.print(table)
     remarks = [f"{entry.submission} is not ranked: {entry.remark}." for entry in board.entries if entry.remark]
-    if len(columns) < len(headings):
-        remarks.append(f"{len(headings) - len(columns)} more columns are in leaderboard.csv.")
+    if len(columns) - extra < len(headings):
+        remarks.append(f"{len(headings) - len(columns) + extra} more columns are in leaderboard.csv.")
     for remark in [*remarks, *board.notes]:
         console.print(Text(remark, style="dim"))
 
 
-def _challenge(name: str, rules: str, given: list[str] | None) -> Challenge:
+def challenge_named(name: str, rules: str, given: list[str] | None) -> Challenge:
     """Return the challenge in an edition, with options."""
     from podium.challenges import get_challenge
 
-    return get_challenge(name, edition=rules, **_challenge_options(name, given))
+    return get_challenge(name, edition=rules, **challenge_options(name, given))
 
 
-def _challenge_options(name: str, given: list[str] | None) -> dict[str, Any]:
+def challenge_options(name: str, given: list[str] | None) -> dict[str, Any]:
     """Return the options that were given, of the types that the challenge declares."""
     from dataclasses import fields
 
@@ -301,7 +314,8 @@ def _challenge_options(name: str, given: list[str] | None) -> dict[str, Any]:
     from podium.model import InputError
 
     options: dict[str, Any] = {}
-    declared = {field.name: str(field.type) for field in fields(get_challenge(name)) if field.name != "edition"}
+    named = [field for field in fields(get_challenge(name)) if field.name not in ("edition", "emphasis")]
+    declared = {field.name: str(field.type) for field in named}
     for text in given or []:
         key, equals, value = text.partition("=")
         if not equals or key not in declared:

@@ -1,36 +1,25 @@
-"""Measuring: one case at a time, its truth read once and every submission measured against it, in threads."""
+"""A run: every submission measured on every case, each case kept as soon as it is done."""
 
 from __future__ import annotations
 
-import hashlib
-import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from podium import __version__
+from podium.evaluate.measuring import Done, Job, Prediction, built_in, tabulated
+from podium.evaluate.parts import Part, Parts
+from podium.evaluate.pools import Pool, Threads
 from podium.evaluate.submissions import Files, Submission, opened
 from podium.io import read_timing
-from podium.model import Case, Challenge, InputError, Role, Status, Value
+from podium.model import Case, Challenge, Expected, InputError, Role, Status, Value
 
-__all__ = ["SCHEMA", "Measured", "evaluate", "tabulated"]
-
-_MOST_NAMED = 5  # rows of one file that share a reason are named one by one up to this many
-
-SCHEMA = {
-    "submission": pl.String,
-    "case": pl.String,
-    "unit": pl.String,
-    "target": pl.String,
-    "metric": pl.String,
-    "value": pl.Float64,
-    "status": pl.String,
-    "reason": pl.String,
-}
+__all__ = ["Measured", "evaluate", "made_by", "plain_options"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +38,10 @@ class Measured:
         SHA-256 of every input: "truth" or the submission's name, then the path inside it.
     paths
         Where each submission lay.
+    kept
+        How many predictions were taken over from earlier, when resuming.
+    why
+        For each reason why predictions were measured when resuming, how many of which submission.
     """
 
     table: pl.DataFrame
@@ -56,6 +49,8 @@ class Measured:
     roles: dict[str, Role]
     hashes: dict[str, dict[str, str]]
     paths: dict[str, str]
+    kept: int = 0
+    why: Mapping[str, Counter[str]] = field(default_factory=dict)
 
 
 def evaluate(
@@ -64,6 +59,10 @@ def evaluate(
     truth: Path,
     submissions: Sequence[Submission],
     jobs: int | None = None,
+    pool: Pool | None = None,
+    parts: Parts | None = None,
+    resume: bool = False,
+    scratch: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Measured:
     """Measure every submission on every case.
@@ -78,6 +77,14 @@ def evaluate(
         From `find_submissions`.
     jobs
         Threads; by default as many as there are processors. Results do not depend on it.
+    pool
+        Where to measure, if not in threads.
+    parts
+        Where each case is kept as soon as it is measured.
+    resume
+        Measure only what is not kept there, or was made of other files, by other rules or by another version.
+    scratch
+        Where archives are unpacked; by default where temporary files go.
     progress
         Called with the number of cases done and their total.
     """
@@ -88,62 +95,56 @@ def evaluate(
         raise InputError(
             f"no case of {challenge.title} was found", path=truth, advice="Is this the folder of the truth?"
         )
-    for name in challenge.baselines():
+    for name, role in built_in(challenge).items():
         if name in {submission.name for submission in submissions}:
-            raise InputError(f"a submission is called {name}, like the baseline that Podium evaluates itself")
+            raise InputError(f"a submission is called {name}, like the {role.value} that Podium evaluates itself")
     wanted = [challenge.expected(case) for case in cases]
+    if parts is not None:
+        parts.begin(but=frozenset(case.name for case in cases) if resume else frozenset())
+    found: list[Part] = []
+    kept, why = 0, {}  # type: int, dict[str, Counter[str]]
     with ExitStack() as stack:
-        teams, failures = [], []
+        teams = []
         for submission in submissions:
             try:
-                teams.append(_Team(submission, stack.enter_context(opened(submission, wanted))))
+                teams.append(_Team(submission, stack.enter_context(opened(submission, wanted, scratch=scratch))))
             except (InputError, OSError) as error:  # an archive that cannot be opened fails every case
                 teams.append(_Team(submission, None, str(error)))
-        done: list[_Done] = []
-        with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
-            work = [pool.submit(_measure_case, challenge, case, teams, truth) for case in cases]
-            try:
-                for future in work:
-                    done.append(future.result())
-                    if progress is not None:
-                        progress(len(done), len(cases))
-            except BaseException:
-                pool.shutdown(cancel_futures=True)
-                raise
-        seconds = []
-        for team in teams:
-            name = team.submission.name
-            rows = {row for each in done for row in each.rows}
-            timing, remarks = team.timing(rows)
-            lost = {row for each in done for row in each.lost.get(name, ())}
-            seconds += [(name, Value(row, "seconds", time)) for row, time in timing.items() if row not in lost]
-            remarks += team.files.unexpected(wanted) if team.files else []
-            failures += [(name, "", "warning", remark) for remark in remarks]
-    failures += [failure for each in done for failure in each.failures]
-    table = pl.concat([*(each.table for each in done), tabulated(seconds)])
-    hashes: dict[str, dict[str, str]] = {name: {} for name in ("truth", *(s.name for s in submissions))}
-    for each in done:
-        for name, digests in each.hashes.items():
-            hashes[name] |= digests
-    roles = {submission.name: submission.role for submission in submissions}
-    return Measured(
-        table=table.sort("submission", "case", "unit", "target", "metric"),
-        failures=sorted(set(failures)),
-        roles=roles | dict.fromkeys(challenge.baselines(), Role.BASELINE),
-        hashes=hashes,
-        paths={submission.name: str(submission.path) for submission in submissions},
-    )
+        known = parts if resume else None
+        work = [
+            Job(challenge, case, truth, tuple(team.prediction(expected) for team in teams), made_by(challenge), known)
+            for case, expected in zip(cases, wanted, strict=True)
+        ]
+        for number, done in enumerate((pool or Threads(jobs)).measured(work), start=1):
+            if parts is None:
+                found.append(done.part)
+            elif done.changed:
+                parts.write(done.part)
+            kept += done.kept
+            _count(why, done)
+            if progress is not None:
+                progress(number, len(cases))
+        together = _merged(_again(parts, cases) if parts is not None else iter(found))
+        return _finished(together, challenge, teams, wanted, kept, why)
 
 
-@dataclass(frozen=True, slots=True)
-class _Done:
-    """What is kept of a case once it is measured: a compact table, and what has to be known to finish the run."""
+def made_by(challenge: Challenge) -> dict[str, Any]:
+    """Return all that decides how a case is measured, but the files."""
+    return {
+        "podium": __version__,
+        "challenge": challenge.name,
+        "version": challenge.version,
+        "edition": challenge.edition,
+        "options": {
+            key: value for key, value in plain_options(challenge).items() if key not in challenge.scoring_options
+        },
+    }
 
-    table: pl.DataFrame
-    rows: set[str]
-    lost: dict[str, set[str]]
-    failures: list[tuple[str, str, str, str]]
-    hashes: dict[str, dict[str, str]]
+
+def plain_options(challenge: Challenge) -> dict[str, Any]:
+    """Return the options of a challenge that a file can hold."""
+    kinds = (str, int, float, bool)
+    return {key: value for key, value in asdict(challenge).items() if value is None or isinstance(value, kinds)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +152,13 @@ class _Team:
     submission: Submission
     files: Files | None
     closed: str = ""
+
+    def prediction(self, expected: Expected) -> Prediction:
+        """Return where the prediction of a case lies, or why there is none."""
+        name = self.submission.name
+        if self.files is None:
+            return Prediction(name, status=Status.INVALID, reason=self.closed)
+        return Prediction.among(name, self.files, expected)
 
     def timing(self, rows: set[str]) -> tuple[dict[str, float], list[str]]:
         """Return the seconds of each row, and what is wrong with them."""
@@ -166,63 +174,72 @@ class _Team:
         return {row: value for row, value in seconds.items() if row in rows}, remarks
 
 
-def _measure_case(challenge: Challenge, case: Case, teams: list[_Team], folder: Path) -> _Done:
-    """Read the truth of a case and measure every submission and baseline against it."""
-    truth = challenge.load(case)
-    hashes = {"truth": {str(path.relative_to(folder)): _digest(path) for path in case.files}}
-    values = []
-    failures = []
+@dataclass(frozen=True, slots=True)
+class _Together:
+    """What all parts hold, without the parts."""
+
+    table: pl.DataFrame
+    failures: list[tuple[str, str, str, str]]
+    hashes: dict[str, dict[str, str]]
+    lost: dict[str, set[str]]
+
+
+def _again(parts: Parts, cases: Sequence[Case]) -> Iterator[Part]:
+    """Yield the parts that were written."""
+    for case in cases:
+        part = parts.read(case.name)
+        if part is None:
+            raise InputError(
+                "a part file that was written cannot be read", path=parts.path(case.name), advice="Evaluate again"
+            )
+        yield part
+
+
+def _merged(parts: Iterator[Part]) -> _Together:
+    tables: list[pl.DataFrame] = []
+    failures: list[tuple[str, str, str, str]] = []
+    hashes: dict[str, dict[str, str]] = {}
     lost: dict[str, set[str]] = {}
+    for part in parts:
+        tables.append(part.table)
+        failures += part.failures
+        for name, digests in part.hashes.items():
+            hashes.setdefault(name, {}).update(digests)
+        for name, rows in part.lost.items():
+            lost.setdefault(name, set()).update(rows)
+    return _Together(pl.concat(tables), failures, hashes, lost)
+
+
+def _finished(
+    found: _Together,
+    challenge: Challenge,
+    teams: Sequence[_Team],
+    wanted: list[Expected],
+    kept: int,
+    why: Mapping[str, Counter[str]],
+) -> Measured:
+    """Add what concerns a submission as a whole: its times, and files that nobody asked for."""
+    rows = set(found.table["case"].unique().to_list())
+    failures, seconds = list(found.failures), []
     for team in teams:
         name = team.submission.name
-        found, path = _measure_one(challenge, case, truth, team)
-        values += [(name, value) for value in found]
-        failures += _failures(name, found)
-        lost[name] = {value.case for value in found if value.status in (Status.MISSING, Status.INVALID)}
-        if path is not None and team.files is not None:
-            files = sorted(path.rglob("*")) if path.is_dir() else [path]
-            hashes[name] = {str(f.relative_to(team.files.root)): _digest(f) for f in files if f.is_file()}
-    for name in challenge.baselines():
-        values += [(name, value) for value in challenge.measure_baseline(name, case, truth)]
-    return _Done(tabulated(values), {value.case for _, value in values}, lost, failures, hashes)
+        timing, remarks = team.timing(rows)
+        lost = found.lost.get(name, set())
+        seconds += [(name, Value(row, "seconds", time)) for row, time in timing.items() if row not in lost]
+        remarks += team.files.unexpected(wanted) if team.files else []
+        failures += [(name, "", "warning", remark) for remark in remarks]
+    return Measured(
+        table=pl.concat([found.table, tabulated(seconds)]).sort("submission", "case", "unit", "target", "metric"),
+        failures=sorted(set(failures)),
+        roles={team.submission.name: team.submission.role for team in teams} | built_in(challenge),
+        hashes={name: found.hashes.get(name, {}) for name in ("truth", *(t.submission.name for t in teams))},
+        paths={team.submission.name: str(team.submission.path) for team in teams},
+        kept=kept,
+        why=why,
+    )
 
 
-def _measure_one(challenge: Challenge, case: Case, truth: Any, team: _Team) -> tuple[list[Value], Path | None]:
-    if team.files is None:
-        return challenge.failed(case, truth, Status.INVALID, team.closed), None
-    expected = challenge.expected(case)
-    path = None
-    try:
-        path = team.files.find(expected)
-        if path is None:
-            reason = f"there is no {expected.names[0]}"
-            return challenge.failed(case, truth, Status.MISSING, reason), None
-        return challenge.measure(case, truth, path), path
-    except (InputError, OSError) as error:
-        root = f"{team.files.root}/"
-        return challenge.failed(case, truth, Status.INVALID, str(error).replace(root, "")), path
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _failures(name: str, values: list[Value]) -> list[tuple[str, str, str, str]]:
-    """Return one line for each thing that went wrong, however many values or rows of one file it cost."""
-    rows: dict[tuple[str, str], dict[str, None]] = {}
-    for value in values:
-        if value.reason and value.status is not Status.UNDEFINED:
-            status = "warning" if value.status is Status.OK else value.status.value
-            rows.setdefault((status, value.reason), {})[value.case] = None
-    lines = []
-    for (status, reason), cases in rows.items():
-        named = list(cases) if len(cases) <= _MOST_NAMED else [f"{min(cases)} and {len(cases) - 1} more"]
-        lines += [(name, case, status, reason) for case in named]
-    return lines
-
-
-def tabulated(values: list[tuple[str, Value]]) -> pl.DataFrame:
-    """Return the values of submissions as a tidy table."""
-    rows = [(name, v.case, v.unit, v.target, v.metric, v.value, v.status.value, v.reason) for name, v in values]
-    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+def _count(why: dict[str, Counter[str]], done: Done) -> None:
+    for name, reason in done.why.items():
+        if reason:
+            why.setdefault(reason, Counter())[name] += 1

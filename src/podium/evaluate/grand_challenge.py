@@ -11,8 +11,9 @@ from typing import Any
 
 import polars as pl
 
-from podium.evaluate.engine import tabulated
-from podium.evaluate.record import json_text, metrics_document, write_text
+from podium.evaluate.measuring import tabulated
+from podium.evaluate.record import metrics_document
+from podium.io import json_text, write_text
 from podium.model import Case, Challenge, InputError, Status, Value
 
 __all__ = ["evaluate_on_grand_challenge"]

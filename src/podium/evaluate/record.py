@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 import os
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -18,7 +16,8 @@ from typing import Any
 import polars as pl
 
 from podium import __version__
-from podium.evaluate.engine import Measured
+from podium.evaluate.engine import Measured, plain_options
+from podium.io import csv_text, json_text, write_parquet, write_text
 from podium.model import Challenge, InputError, Leaderboard, Role
 
 __all__ = ["Run", "load_run", "write_leaderboard", "write_run"]
@@ -45,15 +44,16 @@ def write_run(
 ) -> None:
     """Write run.json, measurements.parquet, failures.csv and metrics/<submission>.json."""
     folder.mkdir(parents=True, exist_ok=True)
-    for stale in (*folder.glob("leaderboard.*"), *folder.glob("metrics/*.json")):  # of an earlier run
-        stale.unlink()
+    for pattern in ("leaderboard.*", "*.csv", "ranking.json", "report.html", "metrics/*.json", "figures/*"):
+        for stale in folder.glob(pattern):  # of an earlier run
+            stale.unlink()
     info = {
         "schema": _SCHEMA,
         "podium": __version__,
         "challenge": challenge.name,
         "version": challenge.version,
         "edition": challenge.edition,
-        "options": {key: value for key, value in asdict(challenge).items() if _plain(value)},
+        "options": plain_options(challenge),
         "truth": str(truth),
         "submissions": dict(sorted(measured.paths.items())),
         "roles": {name: role.value for name, role in sorted(measured.roles.items())},
@@ -63,8 +63,8 @@ def write_run(
         "packages": {name: _version(name) for name in _PACKAGES},
         "sha256": {name: dict(sorted(files.items())) for name, files in sorted(measured.hashes.items())},
     }
-    write_atomically(folder / "measurements.parquet", lambda path: measured.table.write_parquet(path))
-    write_text(folder / "failures.csv", _csv(("submission", "case", "status", "reason"), measured.failures))
+    write_parquet(folder / "measurements.parquet", measured.table)
+    write_text(folder / "failures.csv", csv_text(("submission", "case", "status", "reason"), measured.failures))
     metrics = folder / "metrics"
     metrics.mkdir(exist_ok=True)
     for index, name in enumerate(sorted(measured.roles)):
@@ -128,16 +128,20 @@ def write_leaderboard(folder: Path, board: Leaderboard) -> None:
         [entry.place or "", entry.submission, entry.role, *(_cell(entry.values[name]) for name in names), entry.remark]
         for entry in board.entries
     ]
-    write_text(folder / "leaderboard.csv", _csv(("place", "submission", "role", *names, "remark"), lines))
-    document = {
+    write_text(folder / "leaderboard.csv", csv_text(("place", "submission", "role", *names, "remark"), lines))
+    write_text(folder / "leaderboard.json", json_text(leaderboard_document(board)))
+    write_text(folder / "leaderboard.md", _markdown(board))
+
+
+def leaderboard_document(board: Leaderboard) -> dict[str, Any]:
+    """Return a leaderboard as plain lists and numbers, for JSON."""
+    return {
         "challenge": board.challenge,
         "edition": board.edition,
         "columns": [asdict(heading) | {"direction": heading.direction.value} for heading in board.headings],
         "entries": [asdict(entry) for entry in board.entries],
         "notes": board.notes,
     }
-    write_text(folder / "leaderboard.json", json_text(document))
-    write_text(folder / "leaderboard.md", _markdown(board))
 
 
 def _markdown(board: Leaderboard) -> str:
@@ -165,46 +169,8 @@ def number(value: float | None, digits: int) -> str:
     return "∞" if math.isinf(value) else f"{value:.{digits}f}"
 
 
-def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
-    """Let a file appear complete or not at all."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        write(partial)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write text, complete or not at all."""
-    write_atomically(path, lambda partial: partial.write_text(text, encoding="utf-8", errors="backslashreplace"))
-
-
-def json_text(document: Any) -> str:
-    """Return JSON that any program reads: what is not finite becomes null."""
-
-    def finite(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: finite(each) for key, each in value.items()}
-        if isinstance(value, list | tuple):
-            return [finite(each) for each in value]
-        return None if isinstance(value, float) and not math.isfinite(value) else value
-
-    return json.dumps(finite(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _csv(header: tuple[str, ...], lines: Any) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([header, *lines])
-    return text.getvalue()
-
-
 def _cell(value: float | None) -> str:
     return "" if value is None else repr(value)
-
-
-def _plain(value: Any) -> bool:
-    return value is None or isinstance(value, str | int | float | bool)
 
 
 def _file_name(name: str, index: int) -> str:

@@ -80,12 +80,12 @@ def find_submissions(
 
 
 @contextmanager
-def opened(submission: Submission, wanted: Sequence[Expected] = ()) -> Iterator[Files]:
-    """Make the files of a submission accessible, unpacking an archive to a temporary folder."""
+def opened(submission: Submission, wanted: Sequence[Expected] = (), *, scratch: Path | None = None) -> Iterator[Files]:
+    """Make the files of a submission accessible, unpacking an archive to a temporary folder, in `scratch` if given."""
     if submission.path.is_dir():
         yield Files(submission.path, wanted)
         return
-    with TemporaryDirectory(prefix="podium-") as name:
+    with TemporaryDirectory(prefix="podium-", dir=scratch) as name:
         _unpack(submission.path, Path(name))
         yield Files(Path(name), wanted)
 
