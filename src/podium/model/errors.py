@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["InputError"]
+__all__ = ["InputError", "printable"]
 
 
 class InputError(ValueError):
@@ -24,12 +24,12 @@ class InputError(ValueError):
         self.found = found
         self.path = None if path is None else Path(path)
         self.advice = advice
-        message = found if path is None else f"{_printable(str(path))}: {found}"
+        message = found if path is None else f"{printable(str(path))}: {found}"
         if advice:
             message = f"{message}. {advice}"
-        super().__init__(" ".join(message.split()))
+        super().__init__(printable(" ".join(message.split())))
 
 
-def _printable(text: str) -> str:
-    """Show a file name on one line, whatever characters a stranger put into it."""
+def printable(text: str) -> str:
+    """Show a text on one line and without control characters, whatever a stranger put into it."""
     return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)

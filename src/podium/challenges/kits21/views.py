@@ -1,0 +1,71 @@
+"""What people look at in a case of KiTS21: the slices where kidney and tumour are most disputed, with both contours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.io.images import read_plane
+from podium.model import Case, InputError, LabelMap, Panel, Slices
+from podium.model.planes import Plane, disputed_plane, window
+
+__all__ = ["LABELS", "MASS", "slices"]
+
+LABELS = {1: "kidney", 2: "tumor", 3: "cyst"}
+MASS = (2, 3)
+_DARKEST, _BRIGHTEST = -150.0, 250.0
+"""The soft tissue window, in Hounsfield units."""
+
+
+def slices(
+    case: Case, reference: LabelMap, prediction: LabelMap, *, images: Path | None, remarks: tuple[str, ...] = ()
+) -> Slices:
+    """Show the slice that is most disputed, and the one where tumour and cyst are, if that is another.
+
+    Parameters
+    ----------
+    case, reference, prediction
+        What is compared; both of one shape.
+    images
+        The folder with case_00000/imaging.nii.gz, or case_00000.nii.gz.
+    remarks
+        What a reader should know besides.
+    """
+    found = [disputed_plane(reference, prediction), disputed_plane(reference, prediction, labels=MASS)]
+    planes = [plane for plane in dict.fromkeys(found) if plane is not None]
+    grey: dict[Plane, npt.NDArray[np.float32]] = {}
+    if images is not None:
+        try:
+            path = _image_of(case, images)
+            grey = {plane: _grey(path, plane, reference.shape) for plane in planes}
+        except (InputError, OSError) as error:
+            remarks = (*remarks, f"Without the image: {str(error).replace(f'{images}/', '')}")
+    panels = tuple(_panel(plane, reference, prediction, grey.get(plane)) for plane in planes)
+    return Slices(f"{case.name}: where it is disputed most", panels, LABELS, remarks)
+
+
+def _panel(plane: Plane, reference: LabelMap, prediction: LabelMap, image: npt.NDArray[np.float32] | None) -> Panel:
+    truth, guess = (plane.cut(each.array).astype(np.uint8) for each in (reference, prediction))
+    part = window(truth, guess)
+    return Panel(
+        f"{plane.name} slice {plane.index + 1} of {reference.shape[plane.axis]}",
+        truth[part],
+        guess[part],
+        image=None if image is None else image[part],
+        pixel_mm=plane.pixel_mm(reference.spacing),
+    )
+
+
+def _image_of(case: Case, images: Path) -> Path:
+    for path in (images / case.name / "imaging.nii.gz", images / f"{case.name}.nii.gz"):
+        if path.is_file():
+            return path
+    raise InputError(f"there is no {case.name}/imaging.nii.gz among the images")
+
+
+def _grey(path: Path, plane: Plane, shape: tuple[int, ...]) -> npt.NDArray[np.float32]:
+    values = plane.turned(read_plane(path, axis=plane.axis, index=plane.index, shape=shape))
+    shown = np.clip((values - _DARKEST) / (_BRIGHTEST - _DARKEST), 0, 1)
+    return np.asarray(np.nan_to_num(shown, nan=0.0), np.float32)

@@ -1,0 +1,364 @@
+"""Pictures of cases: the worst, the median and the best of a submission, drawn from the inputs of the run.
+
+Measurements are all that a report needs otherwise. A picture goes back to the files that were measured: it is drawn
+only if they still are where run.json says, and are still the same; else a sentence says what is in the way.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import polars as pl
+
+from podium.model import Agreement, Case, Challenge, Curves, Direction, Expected, InputError, Paths, Slices, View
+from podium.report.anonymity import renamed_text
+from podium.report.data import ReportData
+from podium.report.drawing import draw
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Choice", "Files", "Opener", "Picture", "chosen_cases", "draw", "pictures"]
+
+_MOST_NAMED = 3  # failed cases in a sentence
+
+
+class Files(Protocol):
+    """The files of a submission, wherever they were unpacked."""
+
+    root: Path
+
+    def find(self, expected: Expected) -> Path | None:
+        """Return the prediction of a case, None if it is missing."""
+
+
+Opener = Callable[[Path, Sequence[Expected]], AbstractContextManager[Files]]
+"""Makes the files of a submission, a folder or an archive, accessible for a while."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A case that is worth a look.
+
+    Attributes
+    ----------
+    kind
+        worst, median or best; `only` where there is one case.
+    case
+        Its name.
+    value
+        What it was chosen by.
+    """
+
+    kind: str
+    case: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Picture:
+    """A picture, or why there is none.
+
+    Attributes
+    ----------
+    submission
+        As it is shown; "" for what concerns all of them.
+    kind
+        worst, median, best or only, for a case; `overview` over all cases; `failed` or `missing` where there is only a
+        remark.
+    case
+        Its name; "" for what is not about one case.
+    heading
+        Which case this is, and why it was chosen.
+    figure
+        The picture; None if there is none.
+    remark
+        Why there is none.
+    alternative
+        What the picture shows, in words for those who cannot see it.
+    """
+
+    submission: str
+    kind: str
+    case: str = ""
+    heading: str = ""
+    figure: Figure | None = None
+    remark: str = ""
+    alternative: str = ""
+
+
+def chosen_cases(data: ReportData, submission: str) -> list[Choice]:
+    """Return the worst, median and best case of a submission by the challenge's first decisive quantity.
+
+    Cases that failed wholly are left out, as there is nothing to be seen in them; of equal ones, the first by name is
+    the worse. The median is the lower one of an even number.
+    """
+    metric, target = data.challenge.decisive[0]
+    cube, place = data.cube, data.cube.submissions.index(submission)
+    if not cube.has(metric, target):
+        return []
+    values = cube.of(metric, target)[place]
+    seen = np.flatnonzero(~np.isnan(values) & ~cube.lost[place])
+    better = {Direction.HIGHER: 1.0, Direction.LOWER: -1.0}
+    direction = _direction(data.challenge, metric)
+    keys = values * better[direction] if direction in better else -np.abs(values)
+    order = seen[np.lexsort(([cube.rows[row] for row in seen], keys[seen]))].tolist()
+    if not order:
+        return []
+    places = {"worst": 0, "median": (len(order) - 1) // 2, "best": len(order) - 1}
+    if len(order) < 3:
+        places = {"only": 0} if len(order) == 1 else {"worst": 0, "best": 1}
+    return [Choice(kind, cube.rows[order[at]], float(values[order[at]])) for kind, at in places.items()]
+
+
+def _direction(challenge: Challenge, metric: str) -> Direction:
+    return next(quantity.direction for quantity in challenge.quantities if quantity.metric == metric)
+
+
+def pictures(
+    data: ReportData,
+    info: Mapping[str, Any],
+    *,
+    open_submission: Opener,
+    submissions: Sequence[str] | None = None,
+    images: Path | None = None,
+    folder: Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Iterator[Picture]:
+    """Draw what the challenge shows of each submission, one picture after the other.
+
+    Parameters
+    ----------
+    data
+        Whose names are shown.
+    info
+        run.json as it is, with real names: where the truth and the submissions lay, and the hash of every file.
+    open_submission
+        Gives access to the files of a submission.
+    submissions
+        Whose pictures, by the names that are shown; by default everybody's, or those of whom the report is about.
+    images
+        The folder with the images that were segmented, if there is one.
+    folder
+        The run folder, from which relative paths of inputs are tried as well.
+    progress
+        Called with the number of submissions done, and of all.
+    """
+    shown = list(submissions if submissions is not None else [data.focus] if data.focus else data.submissions)
+    inputs = None
+    if _shows_cases(data.challenge):
+        inputs = _Inputs.of(data.challenge, info, folder)
+        if inputs.problem:
+            yield Picture("", "missing", remark=inputs.problem)
+    for done, submission in enumerate(shown):
+        if progress is not None:
+            progress(done, len(shown))
+        yield from _overviews(data, submission)
+        if inputs is not None and not inputs.problem:
+            yield from _of_cases(data, submission, inputs, open_submission, images)
+    if progress is not None:
+        progress(len(shown), len(shown))
+
+
+def _shows_cases(challenge: Challenge) -> bool:
+    return type(challenge).views is not Challenge.views
+
+
+def _overviews(data: ReportData, submission: str) -> Iterator[Picture]:
+    table = data.measurements.filter(pl.col("submission") == submission)
+    if table.is_empty():
+        return
+    for view in data.challenge.overviews(table):
+        yield Picture(submission, "overview", heading=view.title, figure=draw(view), alternative=_in_words(view))
+
+
+def _of_cases(
+    data: ReportData, submission: str, inputs: _Inputs, open_submission: Opener, images: Path | None
+) -> Iterator[Picture]:
+    real = data.names.get(submission, submission)
+    if real not in inputs.submissions:  # measured from the truth alone, so there is no prediction to be seen
+        return
+    if remark := _failures(data, submission):
+        yield Picture(submission, "failed", remark=remark)
+    choices = chosen_cases(data, submission)
+    if not choices:
+        return
+    path = inputs.find(inputs.submissions[real])
+    if path is None:
+        sentence = "This submission is no longer where it was when it was measured, so none of its cases is drawn."
+        yield Picture(submission, "missing", remark=sentence)
+        return
+    try:
+        with open_submission(path, inputs.expected) as files:
+            for choice in choices:
+                heading = _heading(data, submission, choice)
+                yield from _of_case(data, submission, choice, heading, inputs, files, images)
+    except (InputError, OSError) as error:
+        sentence = f"This submission cannot be opened any more, so none of its cases is drawn: {_plain(error, path)}"
+        yield Picture(submission, "missing", remark=_anonymous(data, sentence))
+
+
+def _of_case(
+    data: ReportData,
+    submission: str,
+    choice: Choice,
+    heading: str,
+    inputs: _Inputs,
+    files: Files,
+    images: Path | None,
+) -> Iterator[Picture]:
+    """Draw one case, if its files are the ones that were measured."""
+    try:
+        case = inputs.cases.get(choice.case)
+        if case is None:
+            raise InputError(f"the truth of {choice.case} is gone")
+        inputs.check_truth(case)
+        prediction = files.find(inputs.challenge.expected(case))
+        if prediction is None:
+            raise InputError(f"the prediction of {case.name} is gone")
+        real = data.names.get(submission, submission)
+        _check(inputs.hashes.get(real, {}), _files_in(prediction), files.root, prediction)
+        views = inputs.challenge.views(case, inputs.challenge.load(case), prediction, images=images)
+    except (InputError, OSError) as error:
+        reason = _plain(error, files.root, inputs.truth)
+        remark = _anonymous(data, f"{choice.case} is not drawn: {reason}")
+        yield Picture(submission, choice.kind, choice.case, heading, remark=remark)
+        return
+    for view in views:
+        yield Picture(submission, choice.kind, choice.case, heading, draw(view), alternative=_in_words(view))
+
+
+def _anonymous(data: ReportData, text: str) -> str:
+    """Return a sentence in which teams are called as they are shown."""
+    return renamed_text(text, {real: shown for shown, real in data.names.items() if real != shown})
+
+
+def _plain(error: Exception, *roots: Path | None) -> str:
+    """Return what is wrong, without where the files lie on this machine."""
+    text = str(error) if isinstance(error, InputError) else (getattr(error, "strerror", None) or str(error))
+    for root in roots:
+        text = text.replace(f"{root}/", "").replace(str(root), root.name) if root else text
+    return text if text.endswith(".") else f"{text}."
+
+
+def _heading(data: ReportData, submission: str, choice: Choice) -> str:
+    metric, target = data.challenge.decisive[0]
+    quantity = next(each for each in data.challenge.quantities if each.metric == metric)
+    what = quantity.title + (f" {target.replace('_', ' ')}" if target else "")
+    value = f"{choice.value:.4g}" + (f" {quantity.unit}" if quantity.unit else "")
+    place = data.cube.submissions.index(submission)
+    count = int(np.count_nonzero(~data.cube.lost[place] & ~np.isnan(data.cube.of(metric, target)[place])))
+    among = f"{choice.kind} of {count} measured cases" if choice.kind != "only" else "the only measured case"
+    return f"{choice.case}, {among}: {what} {value}"
+
+
+def _failures(data: ReportData, submission: str) -> str:
+    """Say which cases failed, so that there is nothing to be seen in them, and why."""
+    place = data.cube.submissions.index(submission)
+    lost = [row for row, gone in zip(data.cube.rows, data.cube.lost[place].tolist(), strict=True) if gone]
+    if not lost:
+        return ""
+    table = data.measurements.filter(
+        (pl.col("submission") == submission) & pl.col("case").is_in(lost) & (pl.col("reason") != "")
+    )
+    reasons = dict(zip(table["case"].to_list(), table["reason"].to_list(), strict=True))
+    named = [f"{row} ({reasons.get(row, 'no reason was recorded')})" for row in lost[:_MOST_NAMED]]
+    more = f"; and {len(lost) - _MOST_NAMED} more" if len(lost) > _MOST_NAMED else ""
+    what = "1 case" if len(lost) == 1 else f"{len(lost)} cases"
+    return f"There is nothing to draw of {what} that failed: {'; '.join(named)}{more}."
+
+
+def _in_words(view: View) -> str:
+    match view:
+        case Slices():
+            panels = ", ".join(panel.caption for panel in view.panels) or "nothing"
+            return f"{view.title}. Contours of reference and prediction: {panels}."
+        case Curves():
+            return f"{view.title}. {view.vertical} over {view.horizontal}: {_names(view)}."
+        case Paths():
+            return f"{view.title}. Lines in space: {_names(view)}."
+        case Agreement():
+            correlation = f", correlation {view.correlation:.3f}" if math.isfinite(view.correlation) else ""
+            bias = f", mean difference {view.bias:.3g} {view.unit}".rstrip() if math.isfinite(view.bias) else ""
+            return f"{view.title}. Predicted against true values, and Bland–Altman plot{correlation}{bias}."
+
+
+def _names(view: Curves | Paths) -> str:
+    return ", ".join(dict.fromkeys(line.name for line in view.lines)) or "nothing"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Inputs:
+    """What a run was made of, as far as it is still there."""
+
+    challenge: Challenge
+    truth: Path | None
+    cases: Mapping[str, Case]
+    expected: tuple[Expected, ...]
+    submissions: Mapping[str, str]
+    hashes: Mapping[str, Mapping[str, str]]
+    folder: Path | None
+    problem: str = ""
+
+    @classmethod
+    def of(cls, challenge: Challenge, info: Mapping[str, Any], folder: Path | None) -> _Inputs:
+        """Find the truth of a run; if it is gone, say so."""
+        challenge = copy.copy(challenge)  # finding cases may change settings that scores were computed with
+        known = (info.get("submissions") or {}, info.get("sha256") or {}, folder)
+        recorded = str(info.get("truth") or "")
+        truth = _find(recorded, folder)
+        problem, cases = "", []
+        if truth is None or not truth.is_dir():
+            problem = f"No cases are drawn: the truth is no longer at {recorded or 'a known place'}."
+        else:
+            try:
+                cases = challenge.cases(truth)
+            except (InputError, OSError) as error:
+                problem = f"No cases are drawn, as the truth cannot be read any more: {_plain(error, truth)}"
+        expected = tuple(challenge.expected(case) for case in cases)
+        return cls(challenge, truth, {case.name: case for case in cases}, expected, *known, problem)
+
+    def find(self, recorded: str) -> Path | None:
+        """Return where a submission is now."""
+        return _find(recorded, self.folder)
+
+    def check_truth(self, case: Case) -> None:
+        """Refuse a truth that is not the one that was measured against."""
+        assert self.truth is not None
+        _check(self.hashes.get("truth", {}), case.files, self.truth)
+
+
+def _find(recorded: str, folder: Path | None) -> Path | None:
+    """Return where something is that was recorded when the run was made, perhaps from another working directory."""
+    if not recorded:
+        return None
+    path = Path(recorded)
+    around = folder.resolve().parents if folder is not None and not path.is_absolute() else ()
+    return next((each for each in (path, *(parent / path for parent in around)) if each.exists()), None)
+
+
+def _files_in(path: Path) -> list[Path]:
+    return sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
+
+
+def _check(recorded: Mapping[str, str], files: Sequence[Path], root: Path, prediction: Path | None = None) -> None:
+    """Refuse files that are gone, new, or not what they were when the run was made."""
+    found = {str(path.relative_to(root)): path for path in files}
+    whole = str(prediction.relative_to(root)) if prediction is not None else ""
+    known = {name for name in recorded if name in found or (whole and name.startswith(f"{whole}/"))}
+    for name in sorted(known | set(found)):
+        if name not in known:
+            raise InputError(f"{name} was not there when the run was made")
+        if name not in found or not found[name].is_file():
+            raise InputError(f"{name} is gone")
+        with found[name].open("rb") as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() != recorded[name]:
+                raise InputError(f"{name} has changed since the run was made")
