@@ -24,6 +24,8 @@ import nibabel
 import numpy as np
 import ranking
 import raters
+import report
+import scale
 import SimpleITK
 import trackrad
 import tusrec
@@ -277,6 +279,8 @@ def main() -> None:
             "trackrad": trackrad.rows,
             "ranking": ranking.rows,
             "raters": lambda: raters.rows(folder),
+            "report": report.rows,
+            "scale": lambda: scale.rows(cases, folder),
             "start_up": lambda: start_up(cases[-1]),
         }
         rows = []

@@ -208,9 +208,9 @@ def folder(tmp_path):
 
 
 MEASURED = (*METRICS, "nsd_half_tolerance", "nsd_double_tolerance")
-PERFECT = {(metric, f"{view}/{structure}"): 1.0 for metric in MEASURED for view in VIEWS for structure in STRUCTURES} | {
-    (metric, target): float((metric, target) == ("true_positive", "1")) for metric in COUNTS for target in "01"
-}
+PERFECT = {
+    (metric, f"{view}/{structure}"): 1.0 for metric in MEASURED for view in VIEWS for structure in STRUCTURES
+} | {(metric, target): float((metric, target) == ("true_positive", "1")) for metric in COUNTS for target in "01"}
 
 
 def numbers(values):

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from podium.metrics import average_shifted_dose, dose_at_volume, expand, gaussian_dose
 from podium.model import Box, Floats
 
-__all__ = ["Plan", "plan_dose", "relative_d98"]
+__all__ = ["Plan", "delivered_dose", "plan_dose", "relative_d98"]
 
 _VOLUME = 0.98
 _MARGIN_MM = 3.0
@@ -81,29 +81,40 @@ def relative_d98(plan: Plan, shifts: Floats, *, frames: int, edition: str) -> fl
         return np.nan
     if len(shifts) == 0:
         return 0.0
-    delivered = _delivered_by_code if edition == "code" else _delivered
-    return delivered(plan, shifts, frames) / plan.d98
+    if edition == "code":
+        dose = _delivered_by_code(plan, shifts, frames)
+        return _histogram_d98(dose[plan.target], highest=dose.max()) / plan.d98
+    return dose_at_volume(_delivered(plan, shifts, frames), share=_VOLUME) / plan.d98
 
 
-def _delivered(plan: Plan, shifts: Floats, frames: int) -> float:
-    """Return D98 of the smooth dose, shifted and averaged."""
+def delivered_dose(plan: Plan, shifts: Floats, *, frames: int, edition: str) -> Floats:
+    """Return the dose that each pixel of the target receives on average, which relative D98 is read off."""
+    if len(shifts) == 0:
+        return np.zeros(np.count_nonzero(plan.target))
+    if edition == "code":
+        return _delivered_by_code(plan, shifts, frames)[plan.target].astype(np.float64)
+    return _delivered(plan, shifts, frames)
+
+
+def _delivered(plan: Plan, shifts: Floats, frames: int) -> Floats:
+    """Return the smooth dose, shifted and averaged, of the target's pixels."""
     own = _occupied(plan.target)
     window = _reached(own, shifts, plan.target.shape)
     target = Box(
         tuple(np.subtract(own.lower, window.lower).tolist()), tuple(np.subtract(own.upper, window.lower).tolist())
     )
     average = average_shifted_dose(plan.dose[window.slices], shifts, within=target)
-    return dose_at_volume(average[plan.target[own.slices]] * (len(shifts) / frames), share=_VOLUME)
+    return np.asarray(average[plan.target[own.slices]] * (len(shifts) / frames))
 
 
-def _delivered_by_code(plan: Plan, shifts: Floats, frames: int) -> float:
-    """Return D98 of the mask, shifted, rounded and averaged, from a histogram."""
+def _delivered_by_code(plan: Plan, shifts: Floats, frames: int) -> npt.NDArray[np.float32]:
+    """Return the mask, shifted, rounded and averaged, in the whole image."""
     window = _reached(_occupied(plan.dose), shifts, plan.dose.shape)
     dose = np.zeros(plan.dose.shape, np.float32)
     for shift in shifts:
         dose[window.slices] += _shifted_mask(plan.dose, shift, window)
     dose /= np.float32(frames)
-    return _histogram_d98(dose[plan.target], highest=dose.max())
+    return dose
 
 
 def _shifted_mask(mask: npt.NDArray[np.uint8], shift: Floats, window: Box) -> npt.NDArray[Any]:

@@ -22,7 +22,7 @@ from podium.metrics import (
 )
 from podium.model import Floats
 
-__all__ = ["METRICS", "Frames", "empty_value", "frame_distances", "measure_frames"]
+__all__ = ["METRICS", "Frames", "centres", "empty_value", "frame_distances", "measure_frames"]
 
 METRICS = ("dice", "hd95", "masd", "centre_distance")
 
@@ -63,7 +63,7 @@ def measure_frames(truth: LabelSequence, prediction: LabelSequence, *, edition: 
     weights = labels if code else tuple(mask.view(np.uint8) for mask in masks)
     spacing = (1.0, 1.0) if code else truth.spacing_mm
     totals = [each.sum(axis=(1, 2), dtype=np.int64) for each in weights]
-    centres = [_centres(each, total, box.lower) for each, total in zip(weights, totals, strict=True)]
+    middles = [centres(each, total, box.lower) for each, total in zip(weights, totals, strict=True)]
     present, found = (total > 0 for total in totals)
     both, missed = np.flatnonzero(present & found), np.flatnonzero(present & ~found)
 
@@ -74,7 +74,7 @@ def measure_frames(truth: LabelSequence, prediction: LabelSequence, *, edition: 
     for frame in both.tolist():
         counts = Overlap(int(common[frame]), int(totals[0][frame]), int(totals[1][frame]))
         values["dice"][frame] = dice(counts)
-        values["centre_distance"][frame] = centre_distance(Centres(centres[0][frame], centres[1][frame], spacing))
+        values["centre_distance"][frame] = centre_distance(Centres(middles[0][frame], middles[1][frame], spacing))
     if code:  # it crops both to a box whose upper bounds are clipped to the number of rows, on either axis
         masks = [mask[:, :, : max(truth.shape[1] - box.lower[1], 0)] for mask in masks]
     average = _one_way if code else mean_average_surface_distance
@@ -87,7 +87,7 @@ def measure_frames(truth: LabelSequence, prediction: LabelSequence, *, edition: 
         for metric in ("dice", "hd95", "masd"):
             values[metric] = values[metric].astype(np.float32).astype(np.float64)
     listed = np.concatenate([both, missed]) if code else np.flatnonzero(present)
-    return Frames(values, listed, listed[1:] if code else listed, centres[1][both] - centres[0][both])
+    return Frames(values, listed, listed[1:] if code else listed, middles[1][both] - middles[0][both])
 
 
 def frame_distances(truth: LabelSequence, prediction: LabelSequence) -> Iterator[SurfaceDistances]:
@@ -107,7 +107,7 @@ def empty_value(truth: LabelSequence, metric: str, *, edition: str) -> float:
     return float(max(count * step for count, step in zip(truth.shape[1:], spacing, strict=True)))
 
 
-def _centres(
+def centres(
     labels: npt.NDArray[np.unsignedinteger[Any]], totals: npt.NDArray[np.int64], lower: tuple[int, ...]
 ) -> Floats:
     """Return the centre of mass of every frame in pixels of the whole image; NaN where it is empty."""

@@ -11,15 +11,15 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from podium.challenges.trackrad2025.dose import Plan, _occupied, _reached, _shifted_mask, relative_d98
-from podium.challenges.trackrad2025.frames import Frames, _centres, measure_frames
+from podium.challenges.trackrad2025.dose import Plan, delivered_dose, relative_d98
+from podium.challenges.trackrad2025.frames import Frames, centres, measure_frames
 from podium.challenges.trackrad2025.sequences import LabelSequence
 from podium.io import read_label_map
-from podium.metrics import average_shifted_dose, cumulative_dose_volume_histogram
+from podium.metrics import cumulative_dose_volume_histogram
 from podium.model import Case, Curves, Floats, InputError, Line, Panel, Slices, View
 from podium.model.planes import window
 
-__all__ = ["Observer", "delivered_dose", "views_of"]
+__all__ = ["Observer", "views_of"]
 
 _LEVELS = 201  # of the dose–volume histogram
 _SHARE = 98.0
@@ -110,36 +110,21 @@ def _track(sequence: LabelSequence, *, edition: str) -> Floats:
     if not sequence.labels.size:
         return np.full((sequence.shape[0], 2), np.nan)
     labels = sequence.labels if edition == "code" else sequence.labels.astype(bool).view(np.uint8)
-    return _centres(labels, labels.sum(axis=(1, 2), dtype=np.int64), sequence.box.lower)
-
-
-def delivered_dose(plan: Plan, frames: Frames, *, edition: str) -> Floats:
-    """Return the dose that each pixel of the target receives on average, as relative D98 is read off it."""
-    count = frames.listed.size
-    if not len(frames.shifts):
-        return np.zeros(np.count_nonzero(plan.target))
-    if edition == "code":
-        area = _reached(_occupied(plan.dose), frames.shifts, plan.dose.shape)
-        dose = np.zeros(plan.dose.shape, np.float32)
-        for shift in frames.shifts:
-            dose[area.slices] += _shifted_mask(plan.dose, shift, area)
-        return np.asarray(dose / np.float32(count))[plan.target].astype(np.float64)
-    own = _occupied(plan.target)
-    average = average_shifted_dose(plan.dose, frames.shifts, within=own)
-    return np.asarray(average[plan.target[own.slices]] * (len(frames.shifts) / count))
+    return centres(labels, labels.sum(axis=(1, 2), dtype=np.int64), sequence.box.lower)
 
 
 def _histogram(plan: Plan, frames: Frames, *, edition: str) -> Curves:
     """Return the share of the target that receives at least a dose, in multiples of the planned D98."""
     planned = plan.dose[plan.target].astype(np.float64) / plan.d98
-    delivered = delivered_dose(plan, frames, edition=edition) / plan.d98
+    count = frames.listed.size
+    delivered = delivered_dose(plan, frames.shifts, frames=count, edition=edition) / plan.d98
     highest = 1.05 * max(float(planned.max()), float(delivered.max()))
     levels = np.linspace(0.0, highest, _LEVELS)
     lines = [Line("98 % of the target", np.array([(0.0, _SHARE), (highest, _SHARE)]), "other")]
     for name, dose, kind in (("planned", planned, "reference"), ("delivered", delivered, "prediction")):
         shares = 100 * cumulative_dose_volume_histogram(dose, levels)
         lines.append(Line(name, np.column_stack([levels, shares]), kind))  # type: ignore[arg-type]
-    relative = relative_d98(plan, frames.shifts, frames=frames.listed.size, edition=edition)
+    relative = relative_d98(plan, frames.shifts, frames=count, edition=edition)
     return Curves(
         f"Dose–volume histogram; relative D98 {relative:.3f}",
         "dose, in planned D98",

@@ -13,7 +13,7 @@ from podium.challenges.tusrec._scan import TARGETS, Scan
 from podium.metrics import displacement_error, landmark_displacements, landmark_error, transform_error
 from podium.model import Floats, InputError
 
-__all__ = ["errors_of", "form_of", "non_finite", "shape_problems"]
+__all__ = ["errors_of", "form_of", "naming", "non_finite", "shape_problems", "transforms_of"]
 
 DISPLACEMENTS = ("GP", "GL", "LP", "LL")
 TRANSFORMS = {"G": "global", "L": "local"}
@@ -81,7 +81,7 @@ def non_finite(prediction: Prediction) -> list[str]:
             if name in ("GP", "LP"):
                 _check_finite(prediction, name)
             elif name in TRANSFORMS.values():
-                _transforms(prediction, name)
+                transforms_of(prediction, name)
             elif not np.isfinite(prediction.small(name)).all():
                 problems.append(f"{name}: a landmark has a coordinate that is not a finite number")
         except InputError as error:
@@ -107,20 +107,20 @@ def errors_of(prediction: Prediction, scan: Scan) -> dict[str, float]:
             pixel, landmark = _errors_of_transforms(prediction, TRANSFORMS[level], level, scan)
         else:
             pixel = _pixel_error(prediction, f"{level}P", level, scan)
-            with _named(prediction, f"{level}L"):
+            with naming(prediction, f"{level}L"):
                 landmark = landmark_error(scan.displacements[level].T, prediction.small(f"{level}L").T)
         errors |= {f"{level.lower()}pe": pixel, f"{level.lower()}le": landmark}
     return errors
 
 
 def _errors_of_transforms(prediction: Prediction, name: str, level: str, scan: Scan) -> tuple[float, float]:
-    guess = _transforms(prediction, name)
+    guess = transforms_of(prediction, name)
     moved = landmark_displacements(guess, scan.landmarks, scaling=scan.scaling)
     pixel = transform_error(scan.transforms[level], guess, scaling=scan.scaling, shape=scan.shape)
     return pixel, landmark_error(scan.displacements[level].T, moved.T)
 
 
-def _transforms(prediction: Prediction, name: str) -> Floats:
+def transforms_of(prediction: Prediction, name: str) -> Floats:
     transforms = prediction.small(name)
     if not np.isfinite(transforms).all():
         index = 1 + int(np.argmin(np.isfinite(transforms).all(axis=(1, 2))))
@@ -141,14 +141,14 @@ def _pixel_error(prediction: Prediction, name: str, level: str, scan: Scan) -> f
     for rows, frames in prediction.strips(name, width=width):
         down: Any = np.eye(4)
         down[1, 3] = rows.start
-        with _named(prediction, name):
+        with naming(prediction, name):
             error = displacement_error(scan.transforms[level], frames, scaling=scan.scaling @ down, width=width)
         total += error * len(rows) / height
     return total
 
 
 @contextmanager
-def _named(prediction: Prediction, name: str) -> Iterator[None]:
+def naming(prediction: Prediction, name: str) -> Iterator[None]:
     """Say in which array and file a metric met something that it cannot use."""
     try:
         yield

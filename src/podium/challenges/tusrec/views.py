@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium.challenges.tusrec._errors import DISPLACEMENTS, TRANSFORMS, _named, _transforms, form_of, shape_problems
+from podium.challenges.tusrec._errors import DISPLACEMENTS, TRANSFORMS, form_of, naming, shape_problems, transforms_of
 from podium.challenges.tusrec._prediction import Prediction
 from podium.challenges.tusrec._scan import TARGETS, Scan
 from podium.metrics import displacement_error, landmark_displacements, transform_error
@@ -51,7 +51,7 @@ def _at_corners(transforms: Floats, scan: Scan) -> Floats:
 
 
 def _of_transforms(prediction: Prediction, name: str, level: str, scan: Scan) -> tuple[Floats, Floats]:
-    guess = _transforms(prediction, name)
+    guess = transforms_of(prediction, name)
     errors = [
         transform_error(true[None], each[None], scaling=scan.scaling, shape=scan.shape)
         for true, each in zip(scan.transforms[level], guess, strict=True)
@@ -72,7 +72,7 @@ def _of_displacements(prediction: Prediction, name: str, level: str, scan: Scan)
         inside = [(k, (int(y) - 1 - rows.start) * width + int(x) - 1) for k, (x, y) in enumerate(_corners(scan))]
         inside = [(corner, place) for corner, place in inside if 0 <= place < len(rows) * width]
         for index, frame in enumerate(frames):
-            with _named(prediction, name):
+            with naming(prediction, name):
                 error = displacement_error(transforms[index : index + 1], [frame], scaling=scaling, width=width)
             errors[index] += error * len(rows) / height
             for corner, place in inside:
