@@ -6,13 +6,20 @@ BIN := $(VENV)/bin
 # `make test PEERS=` leaves them out; the tests that need them then say that they were skipped.
 PEERS ?= peers
 
-.PHONY: demo test quick lint bench clean
+.PHONY: demo test quick lint bench soak clean browser
 
 demo: $(VENV)/.base
 	$(BIN)/podium demo
 
-test: $(VENV)/.dev$(if $(PEERS),-peers)
+test: $(VENV)/.dev$(if $(PEERS),-peers) browser
 	$(BIN)/python -m pytest
+
+# Pages are tested in Debian's Chromium; where it cannot be installed, these tests say that they were skipped.
+browser:
+	@command -v chromium >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
+		echo "Installing Chromium (once) ..." && apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+		apt-get install -y -qq --no-install-recommends chromium fonts-liberation >/dev/null; } || \
+		echo "There is no Chromium, and it cannot be installed here: tests of pages in a browser will be skipped."
 
 quick: $(VENV)/.dev
 	$(BIN)/python -m pytest -m "not slow"
@@ -21,6 +28,9 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+soak: $(VENV)/.dev
+	$(BIN)/python benchmarks/soak.py
 
 bench: $(VENV)/.dev-peers
 	$(BIN)/python benchmarks/run.py
