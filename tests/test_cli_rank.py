@@ -194,7 +194,7 @@ def test_a_run_is_assessed_by_the_challenges_own_rules(rank, kits21_run):
     result = rank(kits21_run, "--bootstrap", 200)
     assert result.exit_code == 0, result.output
     assert "of 200 resamples" in result.stdout
-    assert "unlucky failed 50% of its cases" in result.stdout
+    assert "Failed cases: unlucky 4 of 8." in result.stdout
     rules = pl.read_csv(kits21_run / "sensitivity.csv")["rule"].to_list()
     assert {"published", "tolerance × 0.5", "without dice tumor", "weight of surface dice mass +50 %"} <= set(rules)
     assert json.loads((kits21_run / "ranking.json").read_text())["challenge"] == "kits21"

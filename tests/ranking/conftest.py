@@ -43,7 +43,7 @@ def scores_frame(values: Any) -> pl.DataFrame:
 
 @pytest.fixture(scope="session")
 def table_from() -> Callable[..., ScoreTable]:
-    """Return a function from an array (submissions, cases), or a dict of tasks, to a table of teams T0, T1, …"""
+    """Return a function from an array (submissions, cases), or a dict of tasks, to a table of teams T0, T1, T2."""
 
     def build(values: Any, *, better: str = "higher", **options: Any) -> ScoreTable:
         columns = {name: options.pop(name) for name in ("cluster", "stratum") if name in options}
@@ -127,8 +127,9 @@ CHALLENGES = {
 
 @pytest.fixture(scope="session")
 def run_of() -> Callable[..., Run]:
-    """Return a function that invents the measurements of a small run: four teams, of whom one fails a case where that
-    has a price, and a baseline that would be first.
+    """Return a function that invents the measurements of a small run.
+
+    There are four teams, of whom one fails a case where that has a price, and a baseline that would be first.
     """
 
     def build(name: str, *, seed: int = 0, edition: str = "document", **options: Any) -> Run:
@@ -136,14 +137,16 @@ def run_of() -> Callable[..., Run]:
         challenge = get_challenge(name, edition=edition, **(own | options))
         random = np.random.default_rng(seed)
         hard = {challenge.cluster(row): random.uniform(0.5, 1.5) for row in rows}
-        parts = []
+        good: dict[str, Any] = {}
+        lost: dict[str, Any] = {}
         for team, submission in enumerate(("alpha", "beta", "gamma", "delta", "zero-baseline")):
             for case, row in enumerate(rows):
                 values = values_of(random, team=team, case=case, hard=hard[challenge.cluster(row)])
-                failed = submission == "beta" and case == 1 and name in ("kits21", "tusrec")
-                if failed:
-                    values = {key: 0.0 for key in values if key[0] != "seconds"}
-                parts.append(measurements({submission: {row: values}}, status="missing" if failed else "ok"))
-        return Run(challenge, pl.concat(parts), {"zero-baseline": Role.BASELINE})
+                if submission == "beta" and case == 1 and name in ("kits21", "tusrec"):
+                    lost[submission] = {row: {key: 0.0 for key in values if key[0] != "seconds"}}
+                else:
+                    good.setdefault(submission, {})[row] = values
+        table = pl.concat([measurements(good), measurements(lost, status="missing")])
+        return Run(challenge, table, {"zero-baseline": Role.BASELINE})
 
     return build

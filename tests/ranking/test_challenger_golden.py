@@ -45,19 +45,26 @@ FILES = {
     "synth_30x300": "synth_30x300_na_ties.csv",
     "synth_100x1000": "synth_100x1000.csv.gz",
 }
-EVERY_TASK = pytest.mark.parametrize(("dataset", "task"), TASKS)
+EVERY_TASK = pytest.mark.parametrize(
+    ("dataset", "task"),
+    [pytest.param(*each, marks=pytest.mark.slow) if each[1] == "synth100" else each for each in TASKS],
+)
 
 
 class Challenger(NamedTuple):
+    """Its tables, and what it makes of them."""
+
     folder: object
     numbers: dict
     frames: dict
 
     def table(self, dataset: str, *tasks: str) -> ScoreTable:
+        """Return tasks of a table; a missing value counts 0."""
         frame = self.frames[dataset].filter(pl.col("task").is_in(tasks))
         return table_of_scores(frame, better="higher", missing=0.0)
 
     def contest(self, dataset: str, task: str, scheme: str) -> Contest:
+        """Return the contest of a task by one of its schemes."""
         return scheme_contest(self.table(dataset, task), SCHEMES[scheme])
 
     def draws(self, dataset: str, task: str) -> np.ndarray:
@@ -67,6 +74,7 @@ class Challenger(NamedTuple):
         return np.array([np.bincount(each, minlength=len(each) + 1)[1:] for each in drawn], float)
 
     def resamples(self, dataset: str, task: str, scheme: str) -> pl.DataFrame:
+        """Return the ranks and τ of 1,000 resamples, as far as they were recorded."""
         path = self.folder / f"bootstrap_ranks_{dataset}.csv.gz"
         found = pl.read_csv(path, null_values=["null", "NA"], schema_overrides={"tau": pl.Float64})
         return found.filter((pl.col("scheme") == scheme) & (pl.col("task") == task)).sort("boot")

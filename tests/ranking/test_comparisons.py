@@ -301,3 +301,11 @@ def test_a_single_case_tells_nothing(contest_from):
         confidence(contest_from(TEAMS, cluster=["all"] * 25))
     with pytest.raises(InputError, match="level is 95"):
         confidence(contest_from(TEAMS), level=95)
+
+
+def test_a_criterion_that_counts_more_decides_more():
+    """By the first, which counts three times, A is before B; by the second B is before A."""
+    first, second = np.array([[False, True], [False, False]]), np.array([[False, False], [True, False]])
+    assert [(r.best, r.worst) for r in rank_intervals([first, second])] == [(1, 2), (1, 2)]
+    assert [(r.best, r.worst) for r in rank_intervals([first, second], [3.0, 1.0])] == [(1, 1), (2, 2)]
+    assert [(r.best, r.worst) for r in rank_intervals([first, second], [1.0, 3.0])] == [(2, 2), (1, 1)]

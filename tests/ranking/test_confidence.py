@@ -179,13 +179,13 @@ def test_medians_are_warned_about(contest_from):
     assert any("Wilcoxon" in w for w in confidence(contest_from(VALUES, TestThenRank())).warnings)
 
 
-def test_many_failures_are_warned_about(contest_from):
+def test_failures_are_warned_about(contest_from):
     values = VALUES.copy()
     values[1, :2] = np.nan  # two of eighteen
     values[2, 0] = np.nan
     (warning,) = confidence(contest_from(values, missing=0.0)).warnings
-    assert warning.startswith("T1 failed 11% of its cases")
-    assert "may cover less" in warning
+    assert warning.startswith("Failed cases: T1 2 of 18, T2 1 of 18. ")
+    assert "cover less than they promise" in warning
 
 
 def test_failed_cases_of_a_run_are_warned_about(run_of):
@@ -193,7 +193,7 @@ def test_failed_cases_of_a_run_are_warned_about(run_of):
     lost = (pl.col("submission") == "delta") & pl.col("case").is_in(["case_00002", "case_00003"])
     table = table.with_columns(pl.when(lost).then(pl.lit("invalid")).otherwise(pl.col("status")).alias("status"))
     warnings = confidence(challenge_contest(challenge, table, roles=roles)).warnings
-    assert [warning.split(":")[0] for warning in warnings] == ["delta failed 17% of its cases"]
+    assert [warning.split(". ")[0] for warning in warnings] == ["Failed cases: beta 1 of 12, delta 2 of 12"]
 
 
 def test_unknown_methods_are_refused(contest_from):

@@ -102,7 +102,7 @@ def coverage_of_ranks(draw, truth, *, rounds, replicates=1000, **options):
     covered = 0
     for number in range(rounds):
         contest = contest_of(draw(np.random.default_rng([21, number])), **options)
-        ranks = confidence(contest, replicates=replicates, seed=number).ranks
+        ranks = confidence(contest, replicates=replicates, seed=number, jobs=1).ranks
         covered += all(
             rank.best <= best and worst <= rank.worst for rank, (best, worst) in zip(ranks, truth, strict=True)
         )
@@ -157,19 +157,15 @@ def test_ranks_in_short(draw, truth):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("draw", "truth"),
-    [
-        (equal_teams, EQUAL),
-        (skewed_teams, EQUAL),
-        (failing_teams, EQUAL),
-        (teams_with_a_near_copy, EQUAL),
-        (binary_teams, EQUAL),
-        (distinct_teams, TRUTH),
-    ],
-)
+@pytest.mark.parametrize(("draw", "truth"), [(equal_teams, EQUAL), (distinct_teams, TRUTH)])
 def test_rank_intervals_cover(draw, truth):
     assert coverage_of_ranks(draw, truth, rounds=2000) >= at_least(0.95, 2000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("draw", [skewed_teams, failing_teams, teams_with_a_near_copy, binary_teams])
+def test_rank_intervals_cover_other_equals(draw):
+    assert coverage_of_ranks(draw, EQUAL, rounds=600) >= at_least(0.95, 600)
 
 
 @pytest.mark.slow

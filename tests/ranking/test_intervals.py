@@ -1,5 +1,7 @@
 """Intervals of means: by an own loop, against SciPy, with clusters and strata, and where there is too little."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -39,6 +41,7 @@ def slow_bootstrap_t(rows, *, level=0.95, replicates=2000, seed=1):
             t.append((sample.mean() - mean) / own)
     # Moved outwards as if the normal distribution of percentile intervals were that of t with size − 1 freedoms.
     share = stats.norm.cdf(np.sqrt(size / (size - 1)) * stats.t.ppf((1 - level) / 2, size - 1))
+    share = max(share, 0.8 * (1 - level) / 2)  # but never by more than a fifth
     t = sorted(t)
     return mean - outer(t, 1 - share) * error, mean - outer(t, share) * error
 
@@ -185,11 +188,12 @@ def test_studentised():
 
 def test_quantiles_are_moved_outwards_where_cases_are_few():
     assert tail(0.95, units_of([str(row) for row in range(100000)])) == pytest.approx(0.025, rel=1e-3)
-    # Φ(−√(10/9) · 2.262)
-    assert tail(0.95, units_of([str(row) for row in range(10)])) == pytest.approx(0.00855, abs=2e-5)
-    # Ten clusters in two strata have eight freedoms: Φ(−√(10/8) · 2.306)
-    two = units_of([str(row) for row in range(10)], ["x"] * 5 + ["y"] * 5)
-    assert tail(0.95, two) == pytest.approx(stats.norm.cdf(-np.sqrt(10 / 8) * 2.3060), abs=1e-6)
+    # Φ(−√(50/49) · 2.0096)
+    assert tail(0.95, units_of([str(row) for row in range(50)])) == pytest.approx(0.02118, abs=2e-5)
+    assert tail(0.95, units_of([str(row) for row in range(10)])) == pytest.approx(0.02)
+    # but by no more than a fifth; and a hundred clusters in two strata have 98 freedoms: Φ(−√(100/98) · 1.98447)
+    two = units_of([str(row) for row in range(100)], ["x"] * 50 + ["y"] * 50)
+    assert tail(0.95, two) == pytest.approx(stats.norm.cdf(-np.sqrt(100 / 98) * 1.984467), abs=1e-6)
 
 
 def test_the_same_whatever_the_number_of_threads():
@@ -201,7 +205,7 @@ def test_the_same_whatever_the_number_of_threads():
 
 def test_levels_are_nested():
     ends = [mean_intervals(SKEWED, level=level) for level in (0.5, 0.8, 0.95, 0.99)]
-    for inner, wider in zip(ends, ends[1:], strict=False):
+    for inner, wider in pairwise(ends):
         assert (wider.low <= inner.low).all()
         assert (inner.high <= wider.high).all()
 

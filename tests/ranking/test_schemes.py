@@ -169,7 +169,7 @@ def test_schemes_by_name():
     assert scheme_named("rank-then-aggregate") == RankThenAggregate("mean")
     assert scheme_named("test-then-rank", adjustment="holm", alpha=0.01) == TestThenRank("holm", 0.01)
     assert scheme_named("aggregate-then-rank", statistic="0.25").name == "0.25-quantile then rank"
-    with pytest.raises(InputError, match="no scheme 'best'.*There are: aggregate-then-rank"):
+    with pytest.raises(InputError, match=r"no scheme 'best'.*There are: aggregate-then-rank"):
         scheme_named("best")
     for statistic in ("mode", "1.5", "-0.1", "nan"):
         with pytest.raises(InputError, match="no statistic"):

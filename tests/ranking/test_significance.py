@@ -181,7 +181,7 @@ def test_adjustments_by_hand():
         assert adjusted_p([], kind).shape == (0,)
         assert adjusted_p([0.2], kind).tolist() == [0.2]
         assert adjusted_p([1.0, 1.0], kind).tolist() == [1.0, 1.0]
-    with pytest.raises(InputError, match="no adjustment 'fdr'.*There are: none, holm"):
+    with pytest.raises(InputError, match=r"no adjustment 'fdr'.*There are: none, holm"):
         adjusted_p([0.1], "fdr")
 
 

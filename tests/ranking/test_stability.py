@@ -135,7 +135,7 @@ def test_a_hundred_teams(contest_from):
 
 
 def test_nothing_to_draw_anew(contest_from):
-    with pytest.raises(InputError, match="only a single case.*Rank without --bootstrap"):
+    with pytest.raises(InputError, match=r"only a single case.*Rank without --bootstrap"):
         stability(contest_from(np.array([[0.1], [0.2]])))
     with pytest.raises(InputError, match="single cluster"):
         jackknife(contest_from(VALUES, cluster=["all"] * 9))

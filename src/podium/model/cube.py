@@ -71,6 +71,8 @@ class Column:
         Whether it compares submissions, as ranks do, and so says nothing about one of them alone.
     smooth
         Whether it changes little where weights change little, as means do and medians, ranks and decisions do not.
+    importance
+        By how much its ranks count where those of several criteria are averaged.
     rows
         What it is the weighted mean of, shape (submissions, rows), where that is known; else the jackknife finds out.
     """
@@ -83,6 +85,7 @@ class Column:
     digits: int = 4
     relative: bool = False
     smooth: bool = True
+    importance: float = 1.0
     rows: Floats | None = None
 
 

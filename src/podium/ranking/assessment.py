@@ -59,7 +59,7 @@ def assess(
     alternatives
         Other rules to compare with: `challenge_alternatives` or `table_alternatives`.
     bootstrap, seed
-        How many resamples, and which.
+        How many resamples tell about stability, and which; intervals always take 2,000.
     level, interval
         Of confidence intervals, and how those of columns are made.
     jobs
@@ -76,7 +76,6 @@ def assess(
             contest,
             level=level,
             method=interval,
-            replicates=bootstrap,
             seed=seed,
             jobs=jobs,
             progress=tell("resamples for intervals"),

@@ -58,7 +58,7 @@ class RankInterval:
     worst: int
 
 
-def rank_intervals(better: Sequence[Bools]) -> tuple[RankInterval, ...]:
+def rank_intervals(better: Sequence[Bools], importance: Sequence[float] | None = None) -> tuple[RankInterval, ...]:
     """Return the places each may have, given who is certainly better than whom by each of the criteria.
 
     By one criterion: from one more than the number of those who are better, to all less the number of those who are
@@ -68,6 +68,8 @@ def rank_intervals(better: Sequence[Bools]) -> tuple[RankInterval, ...]:
     ----------
     better
         For each criterion, shape (competitors, competitors).
+    importance
+        By how much each criterion counts in the mean of ranks; the same by default.
 
     References
     ----------
@@ -83,9 +85,10 @@ def rank_intervals(better: Sequence[Bools]) -> tuple[RankInterval, ...]:
     [(1, 2), (1, 3), (2, 3)]
     """
     teams = len(better[0])
-    low = np.sum([1 + each.sum(axis=0) for each in better], axis=0)
-    high = np.sum([teams - each.sum(axis=1) for each in better], axis=0)
-    ahead = better[0] if len(better) == 1 else high[:, None] < low[None, :]
+    weights = importance or [1.0] * len(better)
+    low = np.sum([w * (1 + each.sum(axis=0)) for w, each in zip(weights, better, strict=True)], axis=0)
+    high = np.sum([w * (teams - each.sum(axis=1)) for w, each in zip(weights, better, strict=True)], axis=0)
+    ahead = better[0] if len(better) == 1 else high[:, None] < low[None, :] - 1e-9 * sum(weights)
     best, worst = 1 + ahead.sum(axis=0), teams - ahead.sum(axis=1)
     return tuple(RankInterval(int(b), int(w)) for b, w in zip(best, worst, strict=True))
 

@@ -70,8 +70,8 @@ def mean_intervals(
 
     References
     ----------
-    Efron and Tibshirani 1993, An Introduction to the Bootstrap, chapters 12 to 14. Hesterberg 2015, The American
-    Statistician 69(4), for the quantiles, which are moved outwards where cases are few.
+    Efron and Tibshirani 1993, An Introduction to the Bootstrap, chapters 12 to 14; see `tail` for the quantiles, which
+    are moved outwards a little where cases are few.
 
     Examples
     --------
@@ -148,7 +148,12 @@ def studentised(shift: Floats, error: Floats) -> Floats:
 
 
 def tail(level: float, units: Units) -> float:
-    """Return the share beyond each end, made smaller where clusters are few (Hesterberg 2015)."""
+    """Return the share beyond each end of a bootstrap-t interval, made a little smaller where clusters are few.
+
+    Resamples of few skewed cases have lighter tails than their population. The correction is the one that Hesterberg
+    (2015, The American Statistician 69(4)) gives for percentile intervals, taken over to bootstrap-t because coverage
+    needs it, but never more than a fifth of the share: beyond that, resamples of one case repeated would decide.
+    """
     from scipy.stats import norm, t
 
     if not 0 < level < 1:
@@ -157,7 +162,8 @@ def tail(level: float, units: Units) -> float:
     freedom = clusters - len(units.strata)
     if freedom < 1:
         raise InputError("a single case tells nothing about others", advice="Intervals need at least two cases")
-    return float(norm.cdf(np.sqrt(clusters / freedom) * t.ppf((1 - level) / 2, freedom)))
+    moved = float(norm.cdf(np.sqrt(clusters / freedom) * t.ppf((1 - level) / 2, freedom)))
+    return max(moved, 0.8 * (1 - level) / 2)
 
 
 def quantiles(values: Floats, shares: Floats) -> Floats:

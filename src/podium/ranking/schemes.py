@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -194,7 +194,9 @@ def scheme_contest(table: ScoreTable, scheme: Scheme, *, emphasis: Mapping[str, 
     def rule(weights: Floats) -> Scores:
         columns = [aggregate(weights) for aggregate in prepared]
         ranks = {column.name: competition_ranks(column.values, direction=column.direction) for column in columns}
-        criteria = tuple(columns)
+        criteria = tuple(
+            replace(column, importance=importance[task.name]) for column, task in zip(columns, tasks, strict=True)
+        )
         if len(columns) == 1:
             return Scores(ranks[columns[0].name], criteria, criteria)
         average = mean_rank(ranks, importance)

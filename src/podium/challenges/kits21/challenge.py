@@ -292,7 +292,11 @@ class KiTS21(RatedChallenge):
         for name, column in criteria.items():
             columns += [column, Column(f"{name}_rank", f"{column.title} rank", ranks[name], digits=0, relative=True)]
         places = competition_ranks(average, direction=Direction.LOWER, among=ranked)
-        return Scores(places, tuple(columns), tuple(criteria[name] for name in ranks if self.weight(name) > 0))
+        return Scores(
+            places,
+            tuple(columns),
+            tuple(replace(criteria[name], importance=self.weight(name)) for name in ranks if self.weight(name) > 0),
+        )
 
 
 def _measures() -> list[Measure]:

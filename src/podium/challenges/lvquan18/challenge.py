@@ -192,7 +192,11 @@ class LVQuan18(Challenge):
             correlation = _correlations(cube, index, weights)
             columns.append(Column(f"pcc_{index}", f"PCC {index}", correlation, direction=Direction.HIGHER))
         places = competition_ranks(total, direction=Direction.LOWER, among=ranked)
-        return Scores(places, tuple(columns), tuple(criteria[name] for name in ranks if self.weight(name) > 0))
+        return Scores(
+            places,
+            tuple(columns),
+            tuple(replace(criteria[name], importance=self.weight(name)) for name in ranks if self.weight(name) > 0),
+        )
 
     def _list(
         self, means: Floats, errors: Floats, weights: Floats, clusters: Sequence[str], ranked: Sequence[bool]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -57,7 +58,8 @@ def score(
     average = mean_rank(ranks, emphasis)
     first = Column("average_rank", "Average rank", average, direction=Direction.LOWER, digits=2, relative=True)
     places = competition_ranks(average, direction=Direction.LOWER, among=ranked)
-    counting = tuple(column for column in criteria if emphasis.get(column.name, 1.0) > 0)
+    shares = {column.name: emphasis.get(column.name, 1.0) for column in criteria}
+    counting = tuple(replace(c, importance=shares[c.name]) for c in criteria if shares[c.name] > 0)
     return Scores(places, (first, *columns), counting)
 
 

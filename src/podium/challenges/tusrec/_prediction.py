@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import zipfile
-import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from podium.io.arrays import dataset, open_hdf5, read_npy, read_npz
+from podium.io.archives import ARCHIVE_DAMAGE, open_zip
+from podium.io.arrays import MAX_ARRAYS, dataset, numpy_header, open_hdf5, read_npy, read_npz
 from podium.model import Floats, InputError
 
 __all__ = ["Prediction", "Strip", "open_prediction"]
@@ -228,7 +228,7 @@ class _Archive(Prediction):
 
     def header(self, name: str) -> Header:
         with self._opened() as archive, archive.open(f"{name}.npy") as member:
-            shape, _, dtype = _promise(member)
+            shape, _, dtype = numpy_header(member, name=name, path=self.path)
         return shape, dtype
 
     def whole(self, name: str) -> Floats:
@@ -237,7 +237,7 @@ class _Archive(Prediction):
 
     def strips(self, name: str, *, width: int) -> Iterator[Strip]:
         with self._opened() as archive, archive.open(f"{name}.npy") as member:
-            shape, fortran, dtype = _promise(member)
+            shape, fortran, dtype = numpy_header(member, name=name, path=self.path)
             rows = range(shape[2] // width)
             if fortran:  # frames are not one after the other, and a zipped file is only read forward
                 yield rows, iter(np.asarray(read_npz(self.path, name), _type_in_memory(dtype)))
@@ -257,21 +257,15 @@ class _Archive(Prediction):
 
     @contextmanager
     def _opened(self) -> Iterator[zipfile.ZipFile]:
-        with self._readable(), zipfile.ZipFile(self.path) as archive:
+        what = "this is not a readable .npz file"
+        with self._readable(), open_zip(self.path, most_entries=MAX_ARRAYS, what=what) as archive:
             yield archive
 
     @contextmanager
     def _readable(self) -> Iterator[None]:
         try:
             yield
-        except (ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
+        except ARCHIVE_DAMAGE as error:
             if isinstance(error, InputError):
                 raise
-            raise InputError(f"this is not a readable .npz file ({error})", path=self.path) from None
-
-
-def _promise(member: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Return shape, order and type from the header of a .npy file."""
-    version = np.lib.format.read_magic(member)
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    return read(member)
+            raise InputError(f"this is not a readable .npz file ({str(error)[:120]})", path=self.path) from None
