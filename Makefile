@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # `make test PEERS=` leaves them out; the tests that need them then say that they were skipped.
 PEERS ?= peers
 
-.PHONY: demo test quick lint bench soak clean browser
+.PHONY: demo test quick lint bench soak clean browser fuzz
 
 demo: $(VENV)/.base
 	$(BIN)/podium demo
@@ -34,6 +34,11 @@ soak: $(VENV)/.dev
 
 bench: $(VENV)/.dev-peers
 	$(BIN)/python benchmarks/run.py
+
+# Every reader with damaged files: no crash, no hang, no more memory than it says. What goes wrong is kept and named.
+INPUTS ?= 100000
+fuzz: $(VENV)/.dev
+	$(BIN)/python tests/fuzz/run.py --inputs $(INPUTS)
 
 $(VENV)/.base: pyproject.toml constraints.txt
 	$(call environment)

@@ -7,9 +7,13 @@ from typing import Annotated
 import typer
 
 from podium import __version__
-from podium.cli.challenge import challenges, check, evaluate, rank
+from podium.cli.challenge import challenges, check, evaluate
 from podium.cli.compare import compare
 from podium.cli.demo import demo
+from podium.cli.rank import rank
+from podium.cli.raters import raters
+from podium.cli.report import report
+from podium.cli.verify import verify
 
 __all__ = ["app", "main"]
 
@@ -20,7 +24,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-for command in (demo, challenges, check, evaluate, rank, compare):
+for command in (demo, challenges, check, evaluate, rank, report, compare, raters, verify):
     app.command()(command)
 
 

@@ -20,18 +20,25 @@ def cube_of(challenge: Challenge, measurements: pl.DataFrame) -> Cube:
     if table.is_empty():
         raise InputError("there are no measurements to rank")
     submissions, rows = (tuple(sorted(table[name].unique().to_list())) for name in ("submission", "case"))
-    quantities = tuple(sorted(set(zip(table["metric"].to_list(), table["target"].to_list(), strict=True))))
-    places = [{name: index for index, name in enumerate(names)} for names in (submissions, rows, quantities)]  # type: list[dict[object, int]]
+    table = table.with_columns((pl.col("metric") + "\0" + pl.col("target")).alias("quantity"))
+    quantities = tuple(sorted(tuple(name.split("\0")) for name in table["quantity"].unique().to_list()))
+    places = [
+        table[column].cast(pl.Enum(names)).to_physical().to_numpy()
+        for column, names in (
+            ("submission", submissions),
+            ("case", rows),
+            ("quantity", ["\0".join(names) for names in quantities]),
+        )
+    ]
     values = np.full((len(submissions), len(rows), len(quantities)), np.nan)
+    values[*places] = table["value"].cast(pl.Float64).fill_null(np.nan).to_numpy()
     failed, measured = np.zeros((2, *values.shape[:2]), bool)
-    for submission, row, metric, target, value, status in table.select(
-        "submission", "case", "metric", "target", "value", "status"
-    ).iter_rows():
-        place = places[0][submission], places[1][row]
-        if value is not None:
-            values[*place, places[2][metric, target]] = value
-        failed[place] |= status in (Status.MISSING, Status.INVALID)
-        measured[place] |= status == Status.OK and metric != "seconds"  # to take time is not to succeed
+    for mark, chosen in (
+        (failed, pl.col("status").is_in([Status.MISSING.value, Status.INVALID.value])),
+        (measured, (pl.col("status") == Status.OK.value) & (pl.col("metric") != "seconds")),  # time is no success
+    ):
+        own = table.select(chosen).to_series().to_numpy()
+        mark[places[0][own], places[1][own]] = True
     clusters = tuple(challenge.cluster(row) for row in rows)
     return Cube(submissions, rows, clusters, quantities, values, failed, failed & ~measured)
 

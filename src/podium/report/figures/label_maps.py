@@ -1,38 +1,22 @@
-"""One function per figure: data in, a Matplotlib figure out."""
+"""The figure of two label maps."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from matplotlib.figure import Figure
 
-from podium.model import InputError, LabelMap
+from podium.model import LabelMap
+from podium.report.figures._frame import drawn
+from podium.report.style import PALETTE
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["check_name", "comparison", "save"]
-
-# Okabe and Ito's palette: told apart with any kind of colour vision.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
+__all__ = ["comparison"]
 
 
-def check_name(path: Path) -> None:
-    """Refuse a name whose ending tells no format, before anything is drawn."""
-    if path.suffix.lower() not in (".png", ".pdf", ".svg"):
-        raise InputError(f"a figure ends with .png, .pdf or .svg, not '{path.suffix}'", path=path)
-
-
-def save(figure: Figure, path: Path) -> None:
-    """Write a figure; the format follows from the name."""
-    check_name(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=150)
-
-
+@drawn
 def comparison(
     reference: LabelMap,
     prediction: LabelMap,
@@ -52,8 +36,6 @@ def comparison(
     tolerances_mm, surface_dice
         For each region the surface Dice at each tolerance.
     """
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(9.6, 4.4), layout="constrained")
     left, right = figure.subplots(1, 2)
     truth, guess, spacing, where = _most_disputed_slice(reference, prediction)
@@ -109,4 +91,4 @@ def _most_disputed_slice(
 
 
 def _cycle(count: int) -> list[str]:
-    return [_COLOURS[k % len(_COLOURS)] for k in range(count)]
+    return [PALETTE[k % len(PALETTE)] for k in range(count)]

@@ -1,0 +1,326 @@
+"""What the page shows as tables: the leaderboard, what failed and what it cost, rules and provenance."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from podium.model import Challenge, Direction, Heading
+from podium.ranking import COVERAGE
+from podium.report.words import number, percent, title_of, unit_of
+
+if TYPE_CHECKING:
+    from podium.report.data import ReportData
+
+__all__ = [
+    "Board",
+    "Failure",
+    "alternatives",
+    "board",
+    "digits_of",
+    "failures",
+    "full_rules",
+    "hashes",
+    "quantities",
+    "uncertainty",
+]
+
+_COLUMNS_AT_FIRST = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A column: what it is called, which way is better, and whether it is shown before anybody asks for all."""
+
+    name: str
+    title: str
+    arrow: str
+    meaning: str
+    shown: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A value with its interval, and what it is sorted by."""
+
+    value: str
+    interval: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the leaderboard."""
+
+    index: int
+    submission: str
+    place: int | None
+    role: str
+    remark: str
+    best: int | None
+    worst: int | None
+    first: float | None
+    failed: int
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """The leaderboard as the page shows it."""
+
+    heads: tuple[Head, ...]
+    rows: tuple[Row, ...]
+    ranked: int
+    level: str
+    notes: tuple[str, ...]
+
+    @property
+    def hidden(self) -> int:
+        """How many columns are shown only when asked for."""
+        return sum(not head.shown for head in self.heads)
+
+
+def board(data: ReportData) -> Board:
+    """Return the leaderboard with everything that is known about each value."""
+    sure = data.assessment.confidence if data.assessment else None
+    ranked = [entry.submission for entry in data.board.entries if entry.place is not None]
+    places_of = dict(zip(sure.submissions, sure.ranks, strict=True)) if sure else {}
+    stability = data.assessment.stability if data.assessment else None
+    first = dict(zip(stability.submissions, stability.first.tolist(), strict=True)) if stability else {}
+    position = {name: index for index, name in enumerate(sure.submissions)} if sure else {}
+    failed = dict(zip(data.contest.submissions, data.contest.priced.sum(axis=1).tolist(), strict=True))
+    rows = []
+    for index, entry in enumerate(data.board.entries):
+        name = entry.submission
+        cells = []
+        for heading in data.board.headings:
+            value = entry.values[heading.name]
+            interval = ""
+            if sure and name in position and heading.name in sure.columns:
+                found = sure.columns[heading.name]
+                interval = _interval(found.low[position[name]], found.high[position[name]], heading.digits)
+            cells.append(Cell(number(value, heading.digits), interval, _key(value)))
+        rank = places_of.get(name)
+        rows.append(
+            Row(
+                index,
+                name,
+                entry.place,
+                entry.role,
+                entry.remark,
+                rank.best if rank else None,
+                rank.worst if rank else None,
+                first.get(name),
+                int(failed.get(name, 0)),
+                tuple(cells),
+            )
+        )
+    return Board(_heads(data), tuple(rows), len(ranked), percent(sure.level) if sure else "", tuple(data.board.notes))
+
+
+def _heads(data: ReportData) -> tuple[Head, ...]:
+    """Return the columns; ranks within criteria, and what comes after the first few, are shown when asked for."""
+    headings = data.board.headings
+    criteria = {column.name for column in data.contest.published().criteria}
+    names = [heading.name for heading in headings]
+    plain = [name for name in names if not _is_rank(name, names)]
+    chosen = [name for name in plain if name in criteria or name == names[0]] if len(criteria) > 1 else plain
+    shown = set(chosen[: max(_COLUMNS_AT_FIRST, len(criteria) + 1)])
+    return tuple(Head(h.name, _without_arrow(h), h.direction.arrow, _meaning(h), h.name in shown) for h in headings)
+
+
+def _is_rank(name: str, names: list[str]) -> bool:
+    return name.endswith("_rank") and name.removesuffix("_rank") in names
+
+
+def _without_arrow(heading: Heading) -> str:
+    return title_of(heading).removesuffix(heading.direction.arrow).rstrip()
+
+
+def _meaning(heading: Heading) -> str:
+    return "" if heading.direction is Direction.NONE else heading.direction.value
+
+
+def _interval(low: float, high: float, digits: int) -> str:
+    if math.isnan(low) or math.isnan(high):
+        return ""
+    if math.isinf(low) and math.isinf(high):
+        return "unknown"  # too few cases tell too little
+    return f"{number(low, digits)} to {number(high, digits)}"
+
+
+def _key(value: float | None) -> str:
+    return "" if value is None or math.isnan(value) else repr(float(value))
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What failures did to one mean: over the cases that could be measured, and with the price of those that failed."""
+
+    title: str
+    measured: str
+    priced: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What went wrong for one submission."""
+
+    index: int
+    submission: str
+    cases: int
+    total: int
+    warnings: int
+    lines: tuple[tuple[str, str, str], ...]
+    costs: tuple[Cost, ...]
+
+
+def failures(data: ReportData) -> list[Failure]:
+    """Return, in the order of the board, who failed what, why, and what it cost; warnings too."""
+    lines: dict[str, list[tuple[str, str, str]]] = {}
+    for submission, case, status, reason in data.failures.select("submission", "case", "status", "reason").iter_rows():
+        lines.setdefault(submission, []).append((case or "", status, reason or ""))
+    failed = dict(zip(data.contest.submissions, data.contest.priced.sum(axis=1).tolist(), strict=True))
+    found = []
+    for index, submission in enumerate(data.submissions):
+        own = lines.get(submission, [])
+        count = int(failed.get(submission, 0))
+        if not own and not count:
+            continue
+        own.sort(key=lambda line: (line[1] == "warning", line[0]))
+        warnings = sum(status == "warning" for _, status, _ in own)
+        costs = _costs(data, submission) if count else ()
+        found.append(Failure(index, submission, count, len(data.contest.rows), warnings, tuple(own), costs))
+    return found
+
+
+def _costs(data: ReportData, submission: str) -> tuple[Cost, ...]:
+    """Compare the means with and without the cases that failed."""
+    costs = []
+    for measure in data.measures:
+        values, failed = (
+            found[0] for found in (data.values(measure, (submission,)), data.failed(measure, (submission,)))
+        )
+        if not failed.any():
+            continue
+        digits = digits_of(values)
+        good = values[~failed & ~np.isnan(values)]
+        measured = number(float(good.mean()), digits) if good.size else "nothing"
+        priced = "no value" if np.isnan(values[failed]).any() else number(float(np.nanmean(values)), digits)
+        costs.append(Cost(measure.label, measured, priced))
+    return tuple(costs)
+
+
+def digits_of(values: np.typing.NDArray[np.float64]) -> int:
+    """Return how many decimals show four digits of the largest of some values."""
+    finite = np.abs(values[np.isfinite(values)])
+    largest = float(finite.max()) if finite.size else 0.0
+    return 4 if largest < 10 else 3 if largest < 100 else 2 if largest < 1000 else 1
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A quantity that is measured: what of, its unit, which way is better, and what a failed case costs."""
+
+    title: str
+    targets: str
+    unit: str
+    direction: str
+    price: str
+
+
+def quantities(challenge: Challenge) -> list[Rule]:
+    """Return what is measured of every case, and what a failure costs."""
+    return [
+        Rule(
+            quantity.title,
+            ", ".join(target.replace("_", " ").replace("/", ", ") for target in quantity.targets if target),
+            quantity.unit,
+            quantity.direction.value,
+            quantity.price,
+        )
+        for quantity in challenge.quantities
+    ]
+
+
+def uncertainty(data: ReportData) -> dict[str, str]:
+    """Say how uncertainty was computed, so that it can be repeated."""
+    if data.assessment is None:
+        return {"Not told": f"How sure the ranking is cannot be told. {data.unassessed}"}
+    stability, sure, other = data.assessment.stability, data.assessment.confidence, data.assessment.sensitivity
+    resamples = f"{len(stability.places):,} bootstrap resamples (seed {stability.seed})"
+    drawn = f"{len(data.contest.units.names)} {unit_of(data.contest)[1]}"
+    level = percent(sure.level)
+    told = {
+        "Stability": f"{resamples} of {drawn}, drawn with replacement; each is ranked by the challenge's own rules. "
+        "Who is eligible is decided once, on all cases.",
+        "Intervals of values": f"{level}, by {sure.method}. In simulations, {COVERAGE[sure.method]}.",
+        "True places": f"From the differences of every two competitors in every criterion, with {level} confidence for "
+        "all of them together (largest studentised difference over pairs and criteria, where criteria are means; "
+        "Mogstad, Romano, Shaikh and Wilhelm 2024, Review of Economic Studies 91).",
+        "Paired tests": "Two-sided Wilcoxon signed-rank, one value for each of what is drawn, Holm's adjustment for "
+        "all pairs.",
+        "Sensitivity": f"{len(other.alternatives)} other rules for the same measurements: other weights and "
+        "tolerances, and general schemes.",
+    }
+    if other.impossible:
+        told["Not tried"] = "; ".join(f"{name}: {reason}" for name, reason in other.impossible.items())
+    return told
+
+
+def alternatives(data: ReportData) -> list[tuple[str, str, str, bool]]:
+    """Return every other rule, who is first under it, τ to the published places, and whether the winner stays."""
+    if data.assessment is None:
+        return []
+    found = []
+    for each in data.assessment.sensitivity.alternatives:
+        winners = ", ".join(each.winners[:4]) + (f" and {len(each.winners) - 4} more" if len(each.winners) > 4 else "")
+        found.append((each.name, winners or "nobody", number(each.tau, 2), each.keeps_winner))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Hashes:
+    """The files of the truth or of a submission, and one digest for all of them."""
+
+    owner: str
+    files: int
+    digest: str
+
+
+def hashes(data: ReportData) -> list[Hashes]:
+    """Return one digest for the truth and each submission: of the sorted digests of its files, one a line."""
+    recorded: Mapping[str, Mapping[str, str]] = data.info.get("sha256", {})
+    owners = ["truth", *(name for name in data.submissions if name in recorded and name != "truth")]
+    return [_hashes(owner, recorded[owner]) for owner in owners if owner in recorded]
+
+
+def _hashes(owner: str, files: Mapping[str, str]) -> Hashes:
+    text = "".join(f"{digest}\n" for digest in sorted(files.values()))
+    return Hashes(owner, len(files), hashlib.sha256(text.encode()).hexdigest())
+
+
+def full_rules(challenge: Challenge) -> str:
+    """Return the README beside the challenge as HTML, without its own title; "" where there is none."""
+    try:
+        path = Path(inspect.getfile(type(challenge))).with_name("README.md")
+        text = path.read_text(encoding="utf-8")
+    except (OSError, TypeError, UnicodeDecodeError):
+        return ""
+    from markdown_it import MarkdownIt
+
+    reader = MarkdownIt("commonmark", {"html": False}).enable("table")
+    tokens = reader.parse(text)
+    if tokens and tokens[0].tag == "h1":
+        tokens = tokens[3:]  # its opening, its text, its end
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(int(token.tag[1:]) + 2, 6)}"  # below the headings of the page
+    return str(reader.renderer.render(tokens, reader.options, {}))

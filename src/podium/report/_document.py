@@ -1,0 +1,107 @@
+"""What the page keeps as data, from which it shows a submission or a case when somebody asks for it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from podium.model import Direction, Status
+from podium.report._contents import Failure, digits_of
+from podium.report.explanations import explanations
+from podium.report.words import contained
+
+if TYPE_CHECKING:
+    from podium.report.data import ReportData
+
+__all__ = ["as_json", "document"]
+
+_SIGNS = {Direction.HIGHER: 1, Direction.LOWER: -1}
+
+
+def document(
+    data: ReportData, failures: Sequence[Failure], pictures: Mapping[str, Sequence[tuple[int, str]]]
+) -> dict[str, Any]:
+    """Return submissions, cases, measures and all values of cases.
+
+    Parameters
+    ----------
+    failures
+        Of those submissions where something went wrong.
+    pictures
+        For each submission, number and label of the page's pictures that show it.
+    """
+    failed, reasons = _failed(data)
+    shares = {}
+    if data.assessment is not None:
+        stability = data.assessment.stability
+        shares = dict(zip(stability.submissions, stability.shares.round(4).tolist(), strict=True))
+    lines = {each.submission: each.lines for each in failures}
+    places = {entry.submission: entry.place for entry in data.board.entries}
+    submissions, explained = [], explanations(data)
+    for name in data.submissions:
+        told = explained[name]
+        submissions.append(
+            {
+                "name": name,
+                "place": places.get(name),
+                "why": {
+                    "summary": contained(told.summary, data.submissions),
+                    "heading": told.heading,
+                    "parts": [[part.title, part.value, part.rank] for part in told.parts],
+                    "remarks": told.remarks,
+                },
+                "shares": shares.get(name),
+                "failures": [
+                    (case, status, contained(why, data.submissions)) for case, status, why in lines.get(name, ())
+                ],
+                "failed": failed[name],
+                "pictures": pictures.get(name, []),
+            }
+        )
+    measures, values = [], []
+    for measure in data.measures:
+        own = data.values(measure)
+        digits = digits_of(own)
+        measures.append({"label": measure.label, "sign": _SIGNS.get(measure.direction, 0), "digits": digits})
+        values.append([[_rounded(x, digits) for x in row] for row in own.tolist()])
+    return {
+        "submissions": submissions,
+        "cases": data.cases,
+        "measures": measures,
+        "values": values,
+        "reasons": [contained(reason, data.submissions) for reason in reasons],
+    }
+
+
+def _failed(data: ReportData) -> tuple[dict[str, list[int]], list[str]]:
+    """Return for each submission the cases that failed, each followed by which reason it has, and the reasons."""
+    rows = {name: index for index, name in enumerate(data.cases)}
+    bad = pl.col("status").is_in([Status.MISSING.value, Status.INVALID.value])
+    table = data.measurements.filter((pl.col("unit") == "") & bad)
+    failed: dict[str, dict[int, int]] = {name: {} for name in data.submissions}
+    reasons: dict[str, int] = {}
+    for submission, case, status, reason in table.select("submission", "case", "status", "reason").iter_rows():
+        failed[submission].setdefault(rows[case], reasons.setdefault(reason or status, len(reasons)))
+    return {name: [n for pair in sorted(own.items()) for n in pair] for name, own in failed.items()}, list(reasons)
+
+
+def _rounded(value: float, digits: int) -> float | int | str | None:
+    """Return a number as short as it is shown; text where JSON has no number."""
+    if math.isnan(value):
+        return None
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    short = round(value, digits)
+    return int(short) if short == int(short) else short
+
+
+def as_json(document: Mapping[str, Any]) -> str:
+    """Return JSON that can stand inside a script element: no text in it can end that element or begin a comment."""
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text

@@ -1,0 +1,235 @@
+"""A report from a run: figures as files, pictures of cases, and the page that shows everything."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from podium.report.page import Drawing, Group, Image, Shown, render
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from podium.report.data import ReportData
+    from podium.report.figures import Drawing as Drawn
+    from podium.report.pictures import Opener, Picture
+
+__all__ = ["Built", "build_report"]
+
+MOST_SVG = 3_000_000
+"""Bytes of figures that a page holds as SVG; beyond, the largest are pictures, so that it can be mailed."""
+MOST_PICTURES = 1_000_000
+"""Bytes of pictures of cases that a page holds; further ones are files only."""
+PICTURED = 3
+"""Submissions whose cases are shown, from the first on; with --submission, only that one's."""
+_WIDTH = 1000  # pixels of a picture in the page
+_QUALITY = 82
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What was written."""
+
+    page: Path
+    size: int
+    figures: int
+    pictures: int
+
+
+def build_report(
+    data: ReportData,
+    page: Path,
+    *,
+    figures: Path,
+    only: Collection[str] | None = None,
+    open_submission: Opener | None = None,
+    info: Mapping[str, Any] | None = None,
+    images: Path | None = None,
+    folder: Path | None = None,
+    progress: Progress | None = None,
+) -> Built:
+    """Draw and write everything.
+
+    Parameters
+    ----------
+    data
+        From `podium.report.data.gather`.
+    page
+        The HTML file to write.
+    figures
+        The folder for figures as SVG, PDF and PNG.
+    only
+        Names of figures; by default all.
+    open_submission, info, images, folder
+        For pictures of cases, see `podium.report.pictures.pictures`; without `open_submission` there are none.
+    progress
+        Is told what is being done, how much of it, and of how much.
+    """
+    from podium.report.figures import save_all
+
+    tell = (lambda what: lambda done, total: progress(what, done, total)) if progress else (lambda _: None)
+    drawn = save_all(data, figures, only=only, progress=tell("figures"))
+    groups, absent = _groups(drawn, figures.name)
+    pictures: dict[str, list[Image]] = {}
+    notes: dict[str, list[str]] = {}
+    if open_submission is not None:
+        pictures, notes = _pictures(
+            data,
+            info or data.info,
+            figures,
+            open_submission=open_submission,
+            images=images,
+            folder=folder,
+            progress=tell("pictures of cases"),
+        )
+    text = render(data, Shown(groups, absent, pictures, notes))
+    # A name may come from a file system that does not know Unicode.
+    content = text.encode("utf-8", "replace")
+    page.parent.mkdir(parents=True, exist_ok=True)
+    half = page.with_name(f"{page.name}.part")
+    half.write_bytes(content)
+    half.replace(page)  # a page is complete or absent
+    count = sum(len(group.drawings) for group in groups)
+    return Built(page, len(content), count, sum(map(len, pictures.values())))
+
+
+def _groups(drawn: Sequence[Drawn], folder: str) -> tuple[list[Group], list[tuple[str, str]]]:
+    """Return what was drawn, kind by kind, and what was not, with the reason."""
+    kinds: dict[str, list[Drawn]] = {}
+    for each in drawn:
+        kinds.setdefault(each.kind.name, []).append(each)
+    heavy = _heavy(drawn)
+    groups: list[Group] = []
+    absent: list[tuple[str, str]] = []
+    for name, members in kinds.items():
+        kind = members[0].kind
+        absent += [(kind.title, each.reason) for each in members if each.reason]
+        found = [_drawing(each, folder, as_svg=each.name not in heavy) for each in members if not each.reason]
+        if found:
+            groups.append(Group(len(groups) + 1, name, kind.title, kind.caption, tuple(found)))
+    return groups, absent
+
+
+def _heavy(drawn: Sequence[Drawn]) -> set[str]:
+    """Return the largest figures, without which the others are small enough."""
+    sizes = sorted(((len(each.inline.encode("utf-8", "replace")), each.name) for each in drawn), reverse=True)
+    total, heavy = sum(size for size, _ in sizes), set()
+    for size, name in sizes:
+        if total <= MOST_SVG:
+            break
+        heavy.add(name)
+        total -= size
+    return heavy
+
+
+def _drawing(drawn: Drawn, folder: str, *, as_svg: bool) -> Drawing:
+    label = drawn.suffix
+    alt = f"{drawn.kind.title}{f': {label}' if label else ''}. Told by the caption and the tables."
+    files = f"{folder}/{drawn.name}.{{{','.join(path.suffix[1:] for path in drawn.files)}}}" if drawn.files else ""
+    share = _share(drawn.inline)
+    as_picture = next((path for path in drawn.files if path.suffix == ".png"), None)
+    if as_svg or as_picture is None:
+        return Drawing(label, alt, svg=drawn.inline, share=share, files=files)
+    address, width, height = _embedded(as_picture.read_bytes())
+    return Drawing(label, alt, image=address, share=share, width=width, height=height, files=files)
+
+
+def _share(svg: str) -> float:
+    """Return how wide a figure is, the usual width being 1, so that letters are of one size throughout a page."""
+    from podium.report.figures._frame import WIDTH
+
+    width = re.match(r'<svg[^>]*\swidth="([\d.]+)pt"', svg)
+    return round(min(float(width[1]) / (72 * WIDTH), 1.2), 3) if width else 1.0
+
+
+def _pictures(
+    data: ReportData,
+    info: Mapping[str, Any],
+    figures: Path,
+    *,
+    open_submission: Opener,
+    images: Path | None,
+    folder: Path | None,
+    progress: Callable[[int, int], None] | None,
+) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:
+    """Draw the cases of the first submissions, or of the one that the report is about."""
+    from podium.report.pictures import pictures
+
+    target = figures / "cases"
+    for old in sorted(target.glob("*")) if target.is_dir() else ():
+        if old.suffix in (".svg", ".pdf", ".png"):  # of an earlier report, which may have shown other names
+            old.unlink()
+    chosen = [data.focus] if data.focus else list(data.submissions[:PICTURED])
+    shown: dict[str, list[Image]] = {}
+    notes: dict[str, list[str]] = {}
+    number, room, left_out = 0, MOST_PICTURES, 0
+    for picture in pictures(
+        data,
+        info,
+        open_submission=open_submission,
+        submissions=chosen,
+        images=images,
+        folder=folder,
+        progress=progress,
+    ):
+        if picture.figure is None:
+            notes.setdefault(picture.submission, []).append(picture.remark)
+            continue
+        number += 1
+        content = _written(picture, picture.figure, target, number)
+        address, width, height = _embedded(content)
+        room -= len(address)
+        if room < 0:
+            left_out += 1
+            continue
+        label = f"{picture.kind}, {picture.case}" if picture.case else picture.heading
+        shown.setdefault(picture.submission, []).append(
+            Image(
+                number,
+                label,
+                picture.heading,
+                picture.alternative,
+                address,
+                width,
+                height,
+                round(float(picture.figure.get_figwidth()), 2),
+            )
+        )
+    if len(data.submissions) > len(chosen) and data.focus is None:
+        told = f"Shown are the first {len(chosen)} of {len(data.submissions)}; --submission shows another one's."
+        notes.setdefault("", []).append(told)
+    if left_out:
+        notes.setdefault("", []).append(f"To keep this page small, {left_out} more are only in {figures.name}/cases.")
+    return shown, notes
+
+
+def _written(picture: Picture, figure: Figure, folder: Path, number: int) -> bytes:
+    """Write a picture in all formats, and return it as PNG."""
+    from podium.report.figures import FORMATS, as_bytes, slug
+
+    folder.mkdir(parents=True, exist_ok=True)
+    told = slug(f"{picture.submission[:40]} {picture.kind} {picture.case[:40] or picture.heading[:40]}")
+    contents = {form: as_bytes(figure, form) for form in FORMATS}
+    for form, content in contents.items():
+        (folder / f"{number:03d}-{told}.{form}").write_bytes(content)
+    return contents["png"]
+
+
+def _embedded(png: bytes) -> tuple[str, int, int]:
+    """Return a picture as an address that holds it, small enough for a page, with its width and height in pixels."""
+    from PIL import Image as Pixels
+
+    with Pixels.open(io.BytesIO(png)) as opened:
+        image = opened.convert("RGB")
+    if image.width > _WIDTH:
+        image = image.resize((_WIDTH, round(image.height * _WIDTH / image.width)), Pixels.Resampling.LANCZOS)
+    target = io.BytesIO()
+    image.save(target, "WEBP", quality=_QUALITY, method=4)
+    return f"data:image/webp;base64,{base64.b64encode(target.getvalue()).decode()}", image.width, image.height

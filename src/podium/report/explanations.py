@@ -1,0 +1,151 @@
+"""Why a submission has its place: the parts that made it, in a table and in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from podium.model import Column, Direction, Entry, Floats, Heading, Scores
+from podium.ranking import Contest, competition_ranks
+from podium.report.words import deciding, isolated, listed, number, percent, places, title_of
+
+if TYPE_CHECKING:
+    from podium.report.data import ReportData
+
+__all__ = ["Explanation", "Part", "explanations"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A criterion, or another column, of one submission: its value, and the rank that it gives."""
+
+    title: str
+    value: str
+    rank: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a submission has its place, from the parts that made it to how sure it is."""
+
+    summary: str
+    heading: str
+    parts: tuple[Part, ...]
+    remarks: tuple[str, ...]
+
+
+def explanations(data: ReportData) -> dict[str, Explanation]:
+    """Say what made the place of every submission: each criterion's value and rank, and what they add up to."""
+    scores = data.contest.published()
+    return {name: _explanation(data, scores, name) for name in data.submissions}
+
+
+def _explanation(data: ReportData, scores: Scores, submission: str) -> Explanation:
+    board = data.board
+    entry = next(each for each in board.entries if each.submission == submission)
+    ranked = [each for each in board.entries if each.place is not None]
+    heading = deciding(board)
+    if entry.place is None:
+        why = "it is people, shown for comparison" if entry.remark == "reference" else entry.remark
+        why = "it is a baseline, shown for comparison" if entry.remark == "baseline" else why
+        summary = f"Not ranked: {why}."
+    else:
+        summary = f"Place {entry.place} of {len(ranked)}"
+        same = [each.submission for each in ranked if each.place == entry.place and each is not entry]
+        summary += f", shared with {listed(same)}" if same else ""
+        if heading is not None:
+            way = {Direction.HIGHER: "the highest comes first", Direction.LOWER: "the lowest comes first"}
+            value = number(entry.values[heading.name], heading.digits, heading.unit)
+            summary += f": {heading.title} {value}, and {way[heading.direction]}"
+        summary += "."
+    several = len(scores.criteria) > 1
+    if several:
+        told = "What it reaches in the criteria"
+        if entry.place is not None:
+            told = "The criteria, and the rank that each gives"
+            told += f"; the {_small(heading.title)} decides" if heading is not None else ""
+        parts = _criteria(data.contest, scores, submission)
+    else:
+        told = "The columns beside it, and the rank that each would give"
+        parts = _beside(data.contest, scores, heading, submission)
+    remarks = [] if entry.place is None else _remarks(data, ranked, entry.submission, heading)
+    return Explanation(summary, told, tuple(parts), tuple(remarks))
+
+
+def _small(title: str) -> str:
+    """Return a title inside a sentence; what is an abbreviation stays."""
+    return title if title[1:2].isupper() or "_" in title else title[:1].lower() + title[1:]
+
+
+def _criteria(contest: Contest, scores: Scores, submission: str) -> list[Part]:
+    """Return each criterion with the rank that counts."""
+    index = contest.submissions.index(submission)
+    columns = {column.name: column for column in scores.columns}
+    parts = []
+    for criterion in scores.criteria:
+        own = columns.get(f"{criterion.name}_rank")
+        ranks = own.values[0] if own is not None else _ranks(contest, criterion)
+        parts.append(_part(criterion, index, ranks[index]))
+    return parts
+
+
+def _beside(contest: Contest, scores: Scores, heading: Heading | None, submission: str) -> list[Part]:
+    """Return the other columns that judge, with the rank that each would give."""
+    index = contest.submissions.index(submission)
+    skipped = {heading.name} if heading is not None else set()
+    judging = (Direction.HIGHER, Direction.LOWER)
+    return [
+        _part(column, index, _ranks(contest, column)[index])
+        for column in scores.columns
+        if column.direction in judging and column.name not in skipped
+    ]
+
+
+def _part(column: Column, index: int, rank: float) -> Part:
+    value = number(float(column.values[0, index]), column.digits)
+    return Part(title_of(column), value, "–" if math.isnan(rank) else f"{rank:g}")
+
+
+def _ranks(contest: Contest, column: Column) -> Floats:
+    return competition_ranks(column.values[0], direction=column.direction, among=contest.ranked.tolist())
+
+
+def _remarks(data: ReportData, ranked: Sequence[Entry], submission: str, heading: Heading | None) -> list[str]:
+    """Say how far the neighbours are, and how sure the place is."""
+    remarks = []
+    entries = {each.submission: each for each in data.board.entries if each.place is not None}
+    own = entries[submission]
+    ahead = [each for each in entries.values() if each.place is not None and each.place < (own.place or 0)]
+    if heading is not None and ahead:
+        before = ahead[-1]
+        value, other = own.values[heading.name], before.values[heading.name]
+        if value is not None and other is not None and math.isfinite(value - other):
+            gap = number(abs(value - other), heading.digits, heading.unit)
+            remarks.append(f"Behind {isolated(before.submission)}, in place {before.place}, by {gap}.")
+    if data.assessment is None or len(ranked) < 2:
+        return remarks
+    stability, sure, other_rules = data.assessment.stability, data.assessment.confidence, data.assessment.sensitivity
+    index = stability.submissions.index(submission)
+    rank = sure.ranks[index]
+    share = float(np.mean(stability.places[:, index] == own.place))
+    remarks.append(
+        f"True place {places(rank.best, rank.worst)} at {percent(sure.level)} confidence; this very place in "
+        f"{percent(share)} of resamples."
+    )
+    under = [float(each.places[index]) for each in other_rules.alternatives if not math.isnan(each.places[index])]
+    if under:
+        span = places(int(min(under)), int(max(under)))
+        without = [
+            f"{each.name}: {each.places[index]:g}"
+            for each in other_rules.alternatives
+            if each.name.startswith("without ")
+            and each.places[index] != own.place
+            and not math.isnan(each.places[index])
+        ]
+        told = f" ({'; '.join(without)})" if without else ""
+        remarks.append(f"Place {span} under {len(under)} other rules{told}.")
+    return remarks

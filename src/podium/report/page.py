@@ -1,0 +1,260 @@
+"""The page of a report: one self-contained HTML file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from podium.report._contents import alternatives, board, failures, full_rules, hashes, quantities, uncertainty
+from podium.report._document import as_json, document
+from podium.report.explanations import explanations
+from podium.report.words import contained, percent, places, verdict
+
+if TYPE_CHECKING:
+    from podium.report._contents import Failure
+    from podium.report.data import ReportData
+
+__all__ = ["Drawing", "Group", "Image", "Shown", "render"]
+
+_TEMPLATES = Path(__file__).parent / "templates"
+_MOST_LINES = 20
+"""Failures of one submission that are shown before somebody asks for all."""
+_EDITIONS = {
+    "document": "what the challenge's page says",
+    "code": "what the organisers' own code does, where that differs from their page",
+}
+_SECTIONS = {
+    "verdict": "Verdict",
+    "leaderboard": "Leaderboard",
+    "figures": "Figures",
+    "pictures": "Cases in pictures",
+    "failures": "What failed",
+    "rules": "Rules and provenance",
+    "submissions": "Submissions",
+    "cases": "Cases",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A figure as the page shows it.
+
+    Attributes
+    ----------
+    label
+        What tells it from others of its group, such as a metric; "" where it is alone.
+    alt
+        What is told to those who do not see it.
+    svg, image
+        One of both: an element to stand in the page, or a picture as a data address.
+    share
+        How much of the usual width it takes.
+    width, height
+        Of the picture, in pixels.
+    files
+        Where it lies for print.
+    """
+
+    label: str
+    alt: str
+    svg: str = ""
+    image: str = ""
+    share: float = 1.0
+    width: int = 0
+    height: int = 0
+    files: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Figures of one kind: one, or one for each of several metrics."""
+
+    number: int
+    name: str
+    title: str
+    caption: str
+    drawings: tuple[Drawing, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A picture of a case, or of all cases of a submission.
+
+    Attributes
+    ----------
+    number
+        Unique on the page.
+    label, caption, alt
+        For a link, for what stands above it, and for those who do not see it.
+    image
+        As a data address.
+    width, height
+        In pixels.
+    inches
+        How wide it is in print.
+    """
+
+    number: int
+    label: str
+    caption: str
+    alt: str
+    image: str
+    width: int
+    height: int
+    inches: float
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What was drawn for a page.
+
+    Attributes
+    ----------
+    groups
+        Figures, in their order.
+    absent
+        Title of each figure that was not drawn, and why.
+    pictures
+        By submission.
+    picture_notes
+        What is not in the pictures, and why: by submission, under "" for all of them.
+    """
+
+    groups: Sequence[Group] = ()
+    absent: Sequence[tuple[str, str]] = ()
+    pictures: dict[str, list[Image]] = field(default_factory=dict)
+    picture_notes: dict[str, list[str]] = field(default_factory=dict)
+
+
+def render(data: ReportData, shown: Shown | None = None) -> str:
+    """Return the page.
+
+    Parameters
+    ----------
+    data
+        Everything that is told.
+    shown
+        Figures and pictures.
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    shown = shown or Shown()
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True
+    )
+    environment.filters["contained"] = lambda text: contained(str(text), data.submissions)
+    script = (_TEMPLATES / "page.js").read_text(encoding="utf-8")
+    went_wrong = failures(data)
+    pictured = {name: [(each.number, each.label) for each in own] for name, own in shown.pictures.items()}
+    values = document(data, went_wrong, pictured)
+    failed = Counter(row for each in values["submissions"] for row in each["failed"][::2])
+    present = set(_SECTIONS) - (set() if shown.pictures or shown.picture_notes else {"pictures"})
+    info = dict(data.info)
+    context: dict[str, Any] = {
+        "data": data,
+        "info": {"podium": "", "machine": None, "started": None, "ended": None} | info,
+        "date": _date(info.get("ended")),
+        "sections": [(anchor, name) for anchor, name in _SECTIONS.items() if anchor in present],
+        "verdict": verdict(data),
+        "focus": _focus(data),
+        "board": board(data),
+        "looks": data.looks,
+        "groups": [_marked(group) for group in shown.groups],
+        "absent": shown.absent,
+        "pictures": {name: _by_caption(own) for name, own in shown.pictures.items()},
+        "picture_notes": shown.picture_notes,
+        "pictured": [n for n in data.submissions if n in shown.pictures or n in shown.picture_notes],
+        "failures": went_wrong,
+        "failure_summary": _summary(data, went_wrong),
+        "failed_per_case": [failed.get(row, 0) for row in range(len(data.cases))],
+        "most_lines": _MOST_LINES,
+        "edition": _EDITIONS.get(data.challenge.edition, "another edition of the rules"),
+        "options": [(n, v) for n, v in sorted(info.get("options", {}).items()) if n != "edition" and v is not None],
+        "quantities": quantities(data.challenge),
+        "full_rules": Markup(full_rules(data.challenge)),
+        "uncertainty": uncertainty(data),
+        "alternatives": alternatives(data),
+        "packages": sorted(info.get("packages", {}).items()),
+        "hashes": hashes(data),
+        "document": Markup(as_json(values)),
+        "script": Markup(script),
+        "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        "style": Markup((_TEMPLATES / "page.css").read_text(encoding="utf-8")),
+        "counted": counted,
+        "percent": percent,
+        "places": places,
+    }
+    return environment.get_template("page.html.j2").render(context)
+
+
+def counted(count: int, what: str) -> str:
+    """Return how many of something.
+
+    Examples
+    --------
+    >>> counted(1, "case"), counted(1200, "case")
+    ('1 case', '1,200 cases')
+    """
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def _marked(group: Group) -> dict[str, Any]:
+    """Return a group whose figures stand in the page as they are; they were cleaned before."""
+    from markupsafe import Markup
+
+    drawings = [
+        {name: getattr(each, name) for name in ("label", "alt", "image", "share", "width", "height", "files")}
+        | {"svg": Markup(each.svg)}
+        for each in group.drawings
+    ]
+    return {
+        "number": group.number,
+        "name": group.name,
+        "title": group.title,
+        "caption": group.caption,
+        "drawings": drawings,
+    }
+
+
+def _by_caption(images: Sequence[Image]) -> list[tuple[str, list[Image]]]:
+    """Return pictures of one case together."""
+    found: dict[str, list[Image]] = {}
+    for image in images:
+        found.setdefault(image.caption, []).append(image)
+    return list(found.items())
+
+
+def _date(text: str | None) -> str:
+    """Return the day a run ended, in words."""
+    try:
+        day = datetime.fromisoformat(text or "")
+    except ValueError:
+        return ""
+    return f"{day.day} {day:%B %Y}"
+
+
+def _focus(data: ReportData) -> dict[str, Any] | None:
+    """Return where the submission is that the report is about, and its place in a sentence."""
+    if data.focus is None:
+        return None
+    return {"index": data.submissions.index(data.focus), "summary": explanations(data)[data.focus].summary}
+
+
+def _summary(data: ReportData, went_wrong: Sequence[Failure]) -> str:
+    """Say how much failed."""
+    cases = sum(each.cases for each in went_wrong)
+    warnings = sum(each.warnings for each in went_wrong)
+    total = len(data.cases) * len(data.submissions)
+    teams = sum(each.cases > 0 for each in went_wrong)
+    told = f"{cases:,} of {counted(total, 'prediction')} failed" if cases else "No prediction failed"
+    if cases:
+        told += f" ({percent(cases / total)}), in {counted(teams, 'submission')}"
+    noted = f"; {counted(warnings, 'warning')}" if warnings else ""
+    return f"{told}{noted}."

@@ -1,0 +1,374 @@
+"""What a ranking says, in sentences: the verdict, and how sure it is."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from podium.model import Column, Direction, Heading, Leaderboard
+from podium.ranking import Assessment, Contest
+
+if TYPE_CHECKING:
+    from podium.report.data import ReportData
+
+__all__ = [
+    "Fact",
+    "Verdict",
+    "contained",
+    "deciding",
+    "isolated",
+    "listed",
+    "number",
+    "percent",
+    "places",
+    "sentences",
+    "title_of",
+    "unit_of",
+    "verdict",
+]
+
+TAUS = "Kendall's τ to this ranking"
+_ISOLATE, _END = "\u2068", "\u2069"
+_RIGHT_TO_LEFT = {"R", "AL", "RLE", "RLO", "RLI", "LRE", "LRO", "LRI", "FSI", "PDF", "PDI"}
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A number worth a glance, what it is, and what it means."""
+
+    value: str
+    label: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Who won, by how much, how sure that is, and what to be careful about."""
+
+    headline: str
+    margin: str
+    sureness: tuple[str, ...]
+    facts: tuple[Fact, ...]
+    cautions: tuple[str, ...]
+
+
+def verdict(data: ReportData) -> Verdict:
+    """Say who won, by how much, how sure that is, and who shares the place within noise."""
+    board, assessment = data.board, data.assessment
+    ranked = [entry for entry in board.entries if entry.place is not None]
+    winners = [entry.submission for entry in ranked if entry.place == 1]
+    if not ranked:
+        reasons = sorted({entry.remark for entry in board.entries if entry.remark})
+        told = f" The reason: {reasons[0]}." if len(reasons) == 1 else ""
+        return Verdict("Nobody is ranked.", f"No submission qualifies for a place.{told}", (), (), ())
+    headline = _headline(winners, len(ranked), _rivals(assessment, winners))
+    if assessment is None:
+        return Verdict(
+            headline, _margin(data, winners), (f"How sure this is cannot be told. {data.unassessed}",), (), ()
+        )
+    return Verdict(
+        headline,
+        _margin(data, winners),
+        tuple(_sureness(assessment, winners, unit_of(data.contest))) if len(ranked) > 1 else (),
+        tuple(_facts(assessment, winners, unit_of(data.contest))) if len(ranked) > 1 else (),
+        tuple(assessment.confidence.warnings),
+    )
+
+
+def _headline(winners: Sequence[str], ranked: int, rivals: Sequence[str]) -> str:
+    if ranked == 1:
+        return f"{isolated(winners[0])} is the only competitor."
+    if len(winners) == ranked:
+        return f"All {ranked} competitors share first place."
+    if len(winners) > 1:
+        return f"{listed(winners)} share first place{', but not beyond noise' if rivals else ''}."
+    return f"{isolated(winners[0])} {'is first, but not beyond noise' if rivals else 'wins'}."
+
+
+def _rivals(assessment: Assessment | None, winners: Sequence[str]) -> list[str]:
+    """Return who else may truly be first."""
+    if assessment is None:
+        return []
+    sure = assessment.confidence
+    able = [name for name, rank in zip(sure.submissions, sure.ranks, strict=True) if rank.best == 1]
+    return [name for name in able if name not in winners]
+
+
+def unit_of(contest: Contest) -> tuple[str, str]:
+    """Return what is drawn anew, one and many: cases, or groups of cases that belong together."""
+    if len(contest.units.names) == len(contest.rows):
+        return "case", "cases"
+    return "group of cases", "groups of cases"
+
+
+def _margin(data: ReportData, winners: Sequence[str]) -> str:
+    """Say by how much the first leads in the column that decides, where one column does."""
+    board = data.board
+    ranked = [entry for entry in board.entries if entry.place is not None]
+    heading = deciding(board)
+    first = next(entry for entry in ranked if entry.submission in winners)
+    if heading is None:
+        return ""
+    own = first.values[heading.name]
+    behind = [entry for entry in ranked if entry.place != 1]
+    shown = f"{heading.title} {number(own, heading.digits, heading.unit)}"
+    if len(ranked) == 1:
+        return f"{shown}. With nobody to compare with, its place says nothing."
+    if not behind:
+        return f"All have the same {heading.title}, {number(own, heading.digits, heading.unit)}."
+    other = behind[0].values[heading.name]
+    next_ones = [entry.submission for entry in behind if entry.place == behind[0].place]
+    theirs = number(other, heading.digits, heading.unit)
+    text = f"{shown}, against {theirs} of {listed(next_ones)} in place {behind[0].place}"
+    if own is not None and other is not None and math.isfinite(own) and math.isfinite(other):
+        lead = number(abs(own - other), heading.digits, heading.unit)
+        text += f": a lead of {lead}" if own != other else ": equal, and told apart by the challenge's rule for ties"
+    return f"{text}{_interval_of_lead(data.assessment, winners[0], next_ones[0])}."
+
+
+def _interval_of_lead(assessment: Assessment | None, winner: str, second: str) -> str:
+    """Return the interval of the lead where one criterion decides; where several do, in how many the first is ahead."""
+    if assessment is None or not assessment.confidence.pairs:
+        return ""
+    sure = assessment.confidence
+    one, other = sure.submissions.index(winner), sure.submissions.index(second)
+    if len(sure.pairs) == 1:
+        (pair,) = sure.pairs
+        low, high = sorted((abs(pair.low[one, other]), abs(pair.high[one, other])))
+        if not np.isfinite(low) or not np.isfinite(high) or pair.low[one, other] * pair.high[one, other] < 0:
+            return ""
+        digits, unit = pair.criterion.digits, pair.criterion.unit
+        return f" ({percent(sure.level)} interval {number(low, digits)} to {number(high, digits, unit)})"
+    signs = [1.0 if pair.criterion.direction is Direction.HIGHER else -1.0 for pair in sure.pairs]
+    ahead = sum(bool(s * pair.difference[one, other] > 0) for s, pair in zip(signs, sure.pairs, strict=True))
+    certain = sum(bool(pair.better[one, other]) for pair in sure.pairs)
+    surely = f"in {certain or 'none'} of them at {percent(sure.level)} confidence"
+    return f". Ahead in {ahead} of {len(sure.pairs)} criteria, {surely}"
+
+
+def _sureness(assessment: Assessment, winners: Sequence[str], units: tuple[str, str]) -> list[str]:
+    """Say how sure the first place is."""
+    stability, sure, other = assessment.stability, assessment.confidence, assessment.sensitivity
+    index = [stability.submissions.index(name) for name in winners]
+    share = float(np.mean((stability.places[:, index] == 1).all(axis=1)))
+    together = "first together" if len(winners) > 1 else "first, alone or with others,"
+    drawn = f"Were the cases drawn anew, {listed(winners)} would be {together} in {percent(share)} of "
+    drawn += f"{len(stability.places):,} resamples"
+    rivals = [(float(s), name) for name, s in zip(stability.submissions, stability.first, strict=True)]
+    rivals = [(s, name) for s, name in rivals if name not in winners and s > 0]
+    if rivals:
+        best = max(rivals)
+        drawn += f"; {isolated(best[1])} in {percent(best[0])}"
+    lines = [f"{drawn}."]
+    within, level = _rivals(assessment, winners), percent(sure.level)
+    if within and len(within) + len(winners) == len(sure.submissions):
+        lines.append(f"Within noise, everybody shares first place: at {level} confidence nobody can be ruled out.")
+    elif within:
+        what = "share" if len(within) > 1 else "shares"
+        lines.append(
+            f"Within noise, {listed(within)} {what} first place: at {level} confidence, any may be truly best."
+        )
+    elif len(winners) < len(sure.submissions):
+        lines.append(f"At {level} confidence, nobody else is truly first.")
+    if other.alternatives:
+        losing = [each.name for each in other.alternatives if not each.keeps_winner]
+        told = f" Not: {listed(losing)}." if losing else ""
+        lines.append(f"{other.kept} of {len(other.alternatives)} other sensible rules keep the winner.{told}")
+    changing = [each.name for each in assessment.left_out if each.changes_winner]
+    if changing:
+        count = f"a single {units[0]}" if len(changing) == 1 else f"any one of {len(changing)} {units[1]}"
+        lines.append(f"Leaving out {count} would change the winner: {listed(changing)}.")
+    else:
+        lines.append(f"No single {units[0]} decides: leaving out any one keeps the winner.")
+    return lines
+
+
+def _facts(assessment: Assessment, winners: Sequence[str], units: tuple[str, str]) -> list[Fact]:
+    """Return the numbers that tell at a glance how sure the first place is."""
+    stability, sure, other = assessment.stability, assessment.confidence, assessment.sensitivity
+    index = [stability.submissions.index(name) for name in winners]
+    share = float(np.mean((stability.places[:, index] == 1).all(axis=1)))
+    best, worst = min(sure.ranks[i].best for i in index), max(sure.ranks[i].worst for i in index)
+    facts = [
+        Fact(
+            percent(share),
+            f"of resamples keep {'them' if len(winners) > 1 else 'it'} first",
+            "How often that happens when cases are drawn anew.",
+        ),
+        Fact(places(best, worst), f"true place, {percent(sure.level)} sure", "All intervals hold together."),
+    ]
+    if other.alternatives:
+        kept = f"{other.kept} of {len(other.alternatives)}"
+        facts.append(Fact(kept, "other rules agree", "Other weights, tolerances and schemes that keep the winner."))
+    changing = sum(each.changes_winner for each in assessment.left_out)
+    facts.append(
+        Fact(
+            f"{changing} of {len(assessment.left_out)}",
+            f"{units[1]} decide alone",
+            "Without one of these, another wins.",
+        )
+    )
+    return facts
+
+
+def deciding(board: Leaderboard) -> Heading | None:
+    """Return the column that orders the ranked: the first, if it does; None if no single column explains the places."""
+    if not board.headings or board.headings[0].direction not in (Direction.HIGHER, Direction.LOWER):
+        return None
+    heading = board.headings[0]
+    sign = -1.0 if heading.direction is Direction.HIGHER else 1.0
+    values = [
+        (entry.place, sign * value)
+        for entry in board.entries
+        if entry.place is not None and (value := entry.values[heading.name]) is not None
+    ]
+    ordered = [value for _, value in sorted(values)]
+    return heading if ordered == sorted(ordered) else None
+
+
+def sentences(assessment: Assessment) -> list[str]:
+    """Say in words how sure the ranking is, line by line, for a terminal."""
+    stability, sure, other = assessment.stability, assessment.confidence, assessment.sensitivity
+    lines = []
+    first = [i for i, place in enumerate(stability.published.tolist()) if place == 1]
+    names = listed([stability.submissions[i] for i in first])
+    share = float(np.mean((stability.places[:, first] == 1).all(axis=1)))
+    lines.append(
+        f"Stability: {names} {'are together' if len(first) > 1 else 'is'} first in {share:.0%} of "
+        f"{len(stability.places):,} resamples of the cases (seed {stability.seed})."
+    )
+    known = stability.tau[~np.isnan(stability.tau)]
+    undefined = len(stability.tau) - len(known)
+    if known.size:
+        low, middle, high = np.quantile(known, [0.025, 0.5, 0.975])
+        note = f"; undefined in {undefined:,}" if undefined else ""
+        lines.append(f"{TAUS}: median {middle:.2f}, from {low:.2f} to {high:.2f} in 95 % of resamples{note}.")
+    else:
+        lines.append(f"{TAUS} is undefined: everybody shares one place.")
+    changing = [each.name for each in assessment.left_out if each.changes_winner]
+    what = "case" if len(changing) == 1 else "cases"
+    told = f": {listed(changing)}" if changing else ""
+    count = len(changing) or "no"
+    lines.append(
+        f"Leaving out a single case: {count} of {len(assessment.left_out)} {what} would change the winner{told}."
+    )
+    able = [name for name, rank in zip(sure.submissions, sure.ranks, strict=True) if rank.best == 1]
+    if len(able) == len(sure.ranks):
+        lines.append(f"Confidence: everybody may truly be first; at {sure.level:.0%}, nobody can be ruled out.")
+    else:
+        lines.append(f"Confidence: {sure.level:.0%} sure that nobody is truly first but {listed(able, last=' or ')}.")
+    if other.alternatives:
+        losing = [each.name for each in other.alternatives if not each.keeps_winner]
+        told = f"; not: {listed(losing)}" if losing else ""
+        lines.append(f"Sensitivity: {other.kept} of {len(other.alternatives)} other rules keep the winner{told}.")
+    lines += [f"Not tried: {name}, because {reason}" for name, reason in other.impossible.items()]
+    return lines
+
+
+def listed(names: Sequence[str], *, at_most: int = 6, last: str = " and ") -> str:
+    """Return names for a sentence; of many, only some. Names that hold commas are parted by semicolons.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"]), listed(["a", "b, c", "d"])
+    ('a, b and c', 'a; b, c; d')
+    """
+    shown = [isolated(name) for name in names[:at_most]]
+    if len(names) > at_most:
+        shown.append(f"{len(names) - at_most} more")
+    if any("," in name for name in shown):
+        return "; ".join(shown)
+    return last.join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def isolated(name: str) -> str:
+    """Return a name that cannot reorder the sentence around it, as right-to-left writing would.
+
+    Examples
+    --------
+    >>> isolated("plain")
+    'plain'
+    >>> ascii(isolated("שלום"))[1:7] == ascii(chr(0x2068))[1:7]  # first strong isolate
+    True
+    """
+    one_line = " ".join(name.split())
+    mixed = any(unicodedata.bidirectional(character) in _RIGHT_TO_LEFT for character in one_line)
+    return f"{_ISOLATE}{one_line}{_END}" if mixed else one_line
+
+
+def contained(text: str, names: Sequence[str] = ()) -> str:
+    """Return a text in which nothing changes the direction of what follows, whatever names and files are called.
+
+    Parameters
+    ----------
+    text
+        A sentence made elsewhere, with names in it.
+    names
+        Those that may be in it; they are isolated.
+
+    Examples
+    --------
+    >>> contained(f"left {chr(0x202E)}right") == f"left {chr(0xFFFD)}right"
+    True
+    """
+    for name in names:
+        if (safe := isolated(name)) != " ".join(name.split()):
+            text = text.replace(name, safe)
+    found, depth = [], 0
+    for sign in text:
+        kind = unicodedata.bidirectional(sign)
+        if kind in ("FSI", "LRI", "RLI"):
+            depth += 1
+        elif kind == "PDI":
+            if not depth:
+                continue
+            depth -= 1
+        elif not depth and kind in ("RLE", "RLO", "LRE", "LRO", "PDF"):
+            sign = "\ufffd"
+        found.append(sign)
+    return "".join(found) + _END * depth
+
+
+def title_of(column: Column | Heading) -> str:
+    """Return what a column is called, with its unit and which way is better."""
+    unit = f", {column.unit}" if column.unit else ""
+    return f"{column.title}{unit} {column.direction.arrow}".rstrip()
+
+
+def number(value: float | None, digits: int, unit: str = "") -> str:
+    """Return a number for people; a dash where there is none.
+
+    Examples
+    --------
+    >>> number(0.98765, 3), number(None, 3), number(float("inf"), 1, "mm")
+    ('0.988', '–', '∞ mm')
+    """
+    if value is None or math.isnan(value):
+        return "–"
+    text = ("∞" if value > 0 else "−∞") if math.isinf(value) else f"{value:.{digits}f}"
+    return f"{text} {unit}" if unit else text
+
+
+def percent(share: float) -> str:
+    """Return a share for people, never rounded to all or nothing.
+
+    Examples
+    --------
+    >>> percent(0.5), percent(0.9999), percent(0.0001), percent(1.0)
+    ('50 %', '> 99 %', '< 1 %', '100 %')
+    """
+    if 0 < share < 0.01:
+        return "< 1 %"
+    if 0.99 < share < 1:
+        return "> 99 %"
+    return f"{100 * share:.0f} %"
+
+
+def places(best: int, worst: int) -> str:
+    """Return an interval of places."""
+    return f"{best}" if best == worst else f"{best}–{worst}"

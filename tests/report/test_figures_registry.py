@@ -1,0 +1,295 @@
+"""All figures of a run: which there are, that each stands every run, and what is written."""
+
+import threading
+import xml.etree.ElementTree as ET
+from functools import cache
+
+import pytest
+from drawn import notes, ticks
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from reports import DEGENERATE, HOSTILE, synthetic_report
+
+from podium.model import InputError, LabelMap
+from podium.report import figures
+from podium.report.figures import FIGURES, Nothing, as_bytes, draw, inline_svg, save, save_all, slug
+from podium.report.style import GRID, INK, PAPER, drawing, shortened
+
+ISSUE = {
+    "dots_and_boxes",
+    "podium_plot",
+    "ranking_heatmap",
+    "blob_plot",
+    "lines_over_schemes",
+    "tau_violin",
+    "significance_map",
+    "forest_plot",
+    "accuracy_runtime",
+    "people_band",
+    "case_heatmap",
+    "metric_correlation",
+}
+
+# Which figures a run lacks, besides that of people.
+LACKING = {
+    "one submission": {"lines_over_schemes", "tau_violin", "significance_map"},
+    "one case": {"blob_plot", "lines_over_schemes", "tau_violin", "significance_map", "forest_plot"},
+    "everything failed": {
+        "podium_plot",
+        "ranking_heatmap",
+        "blob_plot",
+        "lines_over_schemes",
+        "tau_violin",
+        "significance_map",
+        "forest_plot",
+        "accuracy_runtime",
+    },
+    "all equal": {"tau_violin"},
+    "no timing": {"accuracy_runtime"},
+    "no bootstrap": {"blob_plot", "lines_over_schemes", "tau_violin", "significance_map", "forest_plot"},
+}
+
+
+@cache
+def run(name):
+    """Return what a strange run is made of, with a small part of its measures."""
+    from dataclasses import replace
+
+    data = synthetic_report(**({"bootstrap": 60} | DEGENERATE[name]))
+    return replace(data, measures=data.measures[:2])
+
+
+def texts(figure):
+    return {text.get_text() for text in figure.findobj(Text)}
+
+
+def test_every_figure_is_there_and_explained():
+    assert set(FIGURES) == ISSUE
+    for name, kind in FIGURES.items():
+        assert kind.name == name
+        assert callable(getattr(figures, name))  # each is also a function of plain tables
+        assert kind.title[0].isupper()
+        assert kind.caption.endswith(".")
+        assert 1 <= kind.caption.count(". ") + 1 <= 3
+        assert len(kind.caption) < 330
+
+
+QUICK = {"everything failed"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in DEGENERATE]
+)
+def test_every_run_is_drawn_or_told_why_not(name):
+    data = run(name)
+    lacking = LACKING.get(name, set()) | (set() if name == "people" else {"people_band"})
+    found = {kind.name: drawn for kind, drawn in draw(data)}
+    assert {kind for kind, drawn in found.items() if isinstance(drawn, Nothing)} == lacking
+    for kind, drawn in found.items():
+        if isinstance(drawn, Nothing):
+            assert drawn.reason.endswith(".")
+            continue
+        suffixes = [suffix for suffix, _ in drawn]
+        assert len(set(suffixes)) == len(suffixes)
+        for _, figure in drawn:
+            assert isinstance(figure, Figure)
+            with drawing():
+                figure.draw_without_rendering()
+            if kind in ("blob_plot", "ranking_heatmap", "significance_map"):
+                assert len(ticks(figure.axes[0])) == len(data.competitors)
+            if kind in ("dots_and_boxes", "case_heatmap"):
+                assert len(ticks(figure.axes[0])) == len(data.submissions)
+
+
+def test_one_figure_for_each_measure():
+    drawn = FIGURES["dots_and_boxes"].draw(run("two cases"))
+    assert [suffix for suffix, _ in drawn] == ["Dice kidney and mass", "Dice mass"]
+    assert [figure.axes[0].get_xlabel() for _, figure in drawn] == ["Dice kidney and mass ↑", "Dice mass ↑"]
+
+
+def test_rows_stand_in_the_order_of_the_board():
+    data = run("people")
+    shown = [shortened(name) for name in data.submissions]
+    (_, figure), *_ = FIGURES["dots_and_boxes"].draw(data)
+    assert [text.partition("\u2002")[0] for text in ticks(figure.axes[0])] == shown
+    assert shown[-2:] == ["baseline", "raters"]
+    ((_, figure),) = FIGURES["blob_plot"].draw(data)
+    assert [text.partition("\u2002")[0] for text in ticks(figure.axes[0])] == shown[:-2]
+
+
+def test_published_places_are_in_the_first_row_of_rules():
+    data = run("people")
+    ((_, figure),) = FIGURES["lines_over_schemes"].draw(data)
+    assert ticks(figure.axes[0])[0] == "As published"
+    assert len(ticks(figure.axes[0])) == 1 + len(data.assessment.sensitivity.alternatives)
+    assert len([note for note in notes(figure.axes[0]) if "another winner" in note]) == (
+        len(data.assessment.sensitivity.alternatives) - data.assessment.sensitivity.kept
+    )
+
+
+def test_significance_of_all_criteria_then_of_each():
+    drawn = FIGURES["significance_map"].draw(run("people"))
+    assert [suffix for suffix, _ in drawn][:2] == ["all criteria", "Dice kidney and mass"]
+    assert len(drawn) == 7
+
+
+def test_hostile_names_are_shown_as_text():
+    data = run("hostile names")
+    ((_, figure),) = FIGURES["blob_plot"].draw(data)
+    svg = as_bytes(figure, "svg")
+    written = {element.text for element in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")}
+    for name in HOSTILE:
+        label = shortened(name)
+        assert any(text and label in text for text in written), name
+    assert b"<script" not in svg
+    page = inline_svg(svg, "blob")
+    assert "<script" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+
+
+@pytest.mark.parametrize("form", ["svg", "pdf", "png"])
+def test_the_same_data_give_the_same_bytes(form):
+    first, second = (as_bytes(FIGURES["forest_plot"].draw(run("two cases"))[0][1], form) for _ in range(2))
+    assert first == second
+    again = FIGURES["dots_and_boxes"].draw(run("two cases"))[0][1]
+    assert as_bytes(again, form) == as_bytes(again, form)
+
+
+@pytest.mark.slow
+def test_threads_draw_the_same():
+    data = run("two cases")
+    alone = as_bytes(FIGURES["forest_plot"].draw(data)[0][1], "svg")
+    found = []
+
+    def work():
+        found.append(as_bytes(FIGURES["forest_plot"].draw(data)[0][1], "svg"))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [alone] * 4
+
+
+def test_figures_are_written_in_every_format(tmp_path):
+    told = []
+    found = save_all(
+        run("two cases"),
+        tmp_path,
+        only=["tau_violin", "blob_plot", "people_band", "dots_and_boxes"],
+        progress=lambda *n: told.append(n),
+    )
+    assert [(each.kind.name, each.suffix) for each in found] == [
+        ("dots_and_boxes", "Dice kidney and mass"),
+        ("dots_and_boxes", "Dice mass"),
+        ("blob_plot", ""),
+        ("tau_violin", ""),
+        ("people_band", ""),
+    ]
+    names = {"dots_and_boxes-dice-kidney-and-mass", "dots_and_boxes-dice-mass", "blob_plot", "tau_violin"}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        f"{name}.{form}" for name in names for form in ("svg", "pdf", "png")
+    }
+    assert found[0].files[0].read_bytes().startswith(b"<?xml")
+    assert found[0].files[1].read_bytes().startswith(b"%PDF")
+    assert found[0].files[2].read_bytes().startswith(b"\x89PNG")
+    assert found[-1].reason.startswith("Nobody measured")
+    assert found[-1].files == ()
+    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+def test_figures_of_an_earlier_report_are_replaced(tmp_path):
+    (tmp_path / "blob_plot.svg").write_text("old")
+    (tmp_path / "accuracy_runtime-old-criterion.pdf").write_text("old")
+    (tmp_path / "mine.svg").write_text("kept")
+    (tmp_path / "tau_violin.svg").write_text("kept")
+    save_all(run("two cases"), tmp_path, ["svg"], only=["blob_plot", "accuracy_runtime"])
+    left = {path.name for path in tmp_path.iterdir()}
+    assert "accuracy_runtime-old-criterion.pdf" not in left
+    assert {"mine.svg", "tau_violin.svg", "blob_plot.svg"} <= left
+    assert (tmp_path / "blob_plot.svg").read_text() != "old"
+
+
+def test_figures_whose_names_would_be_the_same_are_told_apart(tmp_path):
+    from dataclasses import replace
+
+    data = run("two cases")
+    twins = [replace(data.measures[0], title=title) for title in ("Dice a/b", "Dice a b")]
+    found = save_all(replace(data, measures=tuple(twins)), tmp_path, ["svg"], only=["dots_and_boxes"])
+    assert [each.name for each in found] == ["dots_and_boxes-dice-a-b", "dots_and_boxes-dice-a-b-2"]
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [({"only": ["blob"]}, r"no figure called 'blob'.*blob_plot"), ({"formats": ["gif"]}, r"no format 'gif'.*svg")],
+)
+def test_unknown_names_and_formats_are_refused(tmp_path, options, match):
+    with pytest.raises(InputError, match=match):
+        save_all(run("two cases"), tmp_path / "new", **options)
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.slow
+def test_files_stay_small_for_many_submissions_and_cases(tmp_path):
+    data = synthetic_report(40, 300, bootstrap=50, baseline=True, people=True)
+    found = save_all(data, tmp_path, ["svg"])
+    sizes = {path.name: path.stat().st_size for each in found for path in each.files}
+    assert len(sizes) > 40
+    assert max(sizes.values()) < 300_000, max(sizes, key=sizes.get)
+    assert sum(len(each.inline) for each in found) < 3_500_000
+
+
+def test_a_piece_of_a_page_takes_the_colours_of_the_page():
+    svg = as_bytes(FIGURES["case_heatmap"].draw(run("two cases"))[0][1], "svg")
+    page = inline_svg(svg, "Case heatmap: one")
+    root = ET.fromstring(page)
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert root.get("aria-hidden") == "true"
+    assert {"viewBox", "width", "height"} <= set(root.keys())
+    assert "<?xml" not in page
+    assert "metadata" not in page
+    assert f"var(--figure-ink, {INK})" in page
+    assert f"fill: {PAPER}" not in page  # nothing lies behind it
+    named = {element.get("id") for element in root.iter() if element.get("id")}
+    assert all(name.startswith("case-heatmap-one-") for name in named)
+    used = {
+        value[1:]
+        for element in root.iter()
+        for key, value in element.items()
+        if key.endswith("href") and value[0] == "#"
+    }
+    assert used <= named
+
+
+def test_colours_within_a_name_are_no_colours():
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    figure.text(0.5, 0.5, f"{INK} <g id='{GRID}'>")
+    page = inline_svg(as_bytes(figure, "svg"), "x")
+    (text,) = ET.fromstring(page).iter("{http://www.w3.org/2000/svg}text")
+    assert text.text == f"{INK} <g id='{GRID}'>"
+
+
+@pytest.mark.parametrize(("text", "expected"), [("Dice ↑", "dice"), ("  A  b/c ", "a-b-c"), ("../../etc", "etc")])
+def test_suffixes_become_parts_of_file_names(text, expected):
+    assert slug(text) == expected
+
+
+def test_two_label_maps_are_drawn_and_saved(tmp_path):
+    import numpy as np
+
+    one, two = np.zeros((2, 8, 8, 4), np.uint8)
+    one[2:6, 2:6, 1:3] = 1
+    two[3:7, 2:6, 1:3] = 1
+    reference, prediction = (LabelMap.from_array(each, spacing=(1.0, 1.0, 3.0)) for each in (one, two))
+    figure = figures.comparison(
+        reference, prediction, regions={"$x_1$": (1,)}, tolerances_mm=[0, 1, 2], surface_dice={"$x_1$": [0.5, 1, 1]}
+    )
+    assert "$x_1$" in texts(figure)  # as it is, not as a formula
+    for form in ("svg", "pdf", "png"):
+        save(figure, tmp_path / "deep" / f"figure.{form}")
+    assert len(list((tmp_path / "deep").iterdir())) == 3
+    with pytest.raises(InputError, match=r"ends with .png, .pdf or .svg"):
+        save(figure, tmp_path / "figure.gif")

@@ -1,0 +1,301 @@
+"""The page as text: everything is there, nothing of others acts, and whatever the run was, there is a page."""
+
+import base64
+import hashlib
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from reports import DEGENERATE, HOSTILE, synthetic_report
+
+from podium.report import build, page
+from podium.report._contents import board, failures, full_rules, hashes
+from podium.report.build import build_report
+from podium.report.page import Drawing, Group, Image, Shown, render
+
+
+class Parsed(HTMLParser):
+    """What a browser would see: elements, texts, scripts."""
+
+    VOID = ("meta", "img", "input", "br", "hr", "link", "rect", "path", "use", "image", "circle", "line")
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.scripts, self.texts, self.open = [], [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        """Note an element, and that it is open."""
+        self.tags.append((tag, dict(attributes)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        """Note an element that closes itself."""
+        self.tags.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        """Close the element that was opened last, and no other."""
+        if tag not in self.VOID:
+            assert self.open.pop() == tag, f"</{tag}> closes something else"
+
+    def handle_data(self, data):
+        """Note text where it is read, and scripts."""
+        if self.open and self.open[-1] == "script":
+            self.scripts.append(data)
+        elif not self.open or self.open[-1] != "style":
+            self.texts.append(data)
+
+    def all(self, tag, **attributes):
+        """Return the attributes of all such elements."""
+        return [own for name, own in self.tags if name == tag and attributes.items() <= own.items()]
+
+
+@pytest.fixture(scope="module")
+def data():
+    return synthetic_report(6, 12, bootstrap=100, baseline=True, failing=0.08)
+
+
+@pytest.fixture(scope="module")
+def parsed(data):
+    return Parsed(render(data))
+
+
+def embedded(parsed):
+    return json.loads(parsed.scripts[0])
+
+
+def test_the_page_is_well_formed_and_in_order(parsed):
+    assert parsed.open == []
+    sections = [own["id"] for own in parsed.all("section")]
+    assert sections == ["verdict", "leaderboard", "figures", "failures", "rules", "submissions", "cases"]
+    anchors = {own["href"][1:] for own in parsed.all("a") if own.get("href", "").startswith("#")}
+    identifiers = [own["id"] for _, own in parsed.tags if "id" in own]
+    assert len(identifiers) == len(set(identifiers))
+    assert anchors <= set(identifiers)
+
+
+def test_nothing_is_fetched_and_only_the_own_script_may_run(parsed):
+    policy = next(own["content"] for own in parsed.all("meta") if own.get("http-equiv") == "Content-Security-Policy")
+    digest = base64.b64encode(hashlib.sha256(parsed.scripts[1].encode()).digest()).decode()
+    assert policy.startswith("default-src 'none'; ")
+    assert f"script-src 'sha256-{digest}';" in policy
+    assert "http" not in policy
+    for tag, own in parsed.tags:
+        assert tag not in ("link", "iframe", "object", "embed", "base", "form")
+        assert not any(name.startswith("on") for name in own)
+        assert "src" not in own or own["src"].startswith("data:image/")
+    outside = {own["href"] for own in parsed.all("a") if "//" in own.get("href", "")}
+    assert outside == {"https://kits21.kits-challenge.org"}
+
+
+def test_every_submission_case_and_value_is_in_the_page(data, parsed):
+    document = embedded(parsed)
+    assert [each["name"] for each in document["submissions"]] == list(data.submissions)
+    assert document["cases"] == list(data.cases)
+    for measure, values in zip(data.measures, document["values"], strict=True):
+        assert np.allclose(np.array(values, float), data.values(measure), atol=1e-4)
+    for index, name in enumerate(data.submissions):
+        failed = document["submissions"][index]["failed"]
+        lost = data.cube.failed[data.cube.submissions.index(name)]
+        assert failed[::2] == np.flatnonzero(lost).tolist()
+        for row, reason in zip(failed[::2], failed[1::2], strict=True):
+            assert data.cases[row] in document["reasons"][reason]
+    assert len(parsed.all("details")) > len(data.cases) + len(data.submissions)
+
+
+def test_the_leaderboard_has_the_challenges_columns_and_intervals(data):
+    table = board(data)
+    assert [head.name for head in table.heads] == [heading.name for heading in data.board.headings]
+    assert table.heads[0].shown
+    assert table.hidden == 6  # the ranks within criteria
+    assert [row.submission for row in table.rows] == list(data.submissions)
+    interval = data.assessment.confidence.columns["dice_mass"]
+    first = table.rows[0]
+    column = [head.name for head in table.heads].index("dice_mass")
+    index = data.assessment.confidence.submissions.index(first.submission)
+    assert first.cells[column].interval == f"{interval.low[index]:.4f} to {interval.high[index]:.4f}"
+    assert float(first.cells[column].key) == data.board.entries[0].values["dice_mass"]
+    assert table.rows[-1].role == "baseline"
+    assert table.rows[-1].best is None
+
+
+def test_what_failures_cost(data):
+    for failure in failures(data):
+        place = data.cube.submissions.index(failure.submission)
+        lost = data.cube.failed[place]
+        assert failure.cases == lost.sum()
+        values = data.cube.of("dice", "mass")[place]
+        cost = next(each for each in failure.costs if each.title == "Dice mass ↑")
+        assert cost.measured == f"{values[~lost].mean():.4f}"
+        assert cost.priced == f"{values.mean():.4f}"
+        assert len(failure.lines) >= failure.cases
+    assert failures(synthetic_report(3, 4, bootstrap=0, failing=0.0)) == []
+
+
+def test_rules_are_told_in_full(data, parsed):
+    text = " ".join(" ".join(parsed.texts).split())
+    for told in (
+        "A failed case costs",
+        "1.0330772532390826",  # a tolerance, from the challenge's own description
+        "surface elements weighted by area",
+        "100 bootstrap resamples (seed 1)",
+        "12 cases, drawn with replacement",
+        "Holm",
+        "Podium 0.1.0",
+        "higher is better",
+        "what the challenge's page says",
+    ):
+        assert told in text, told
+    assert "<h1" not in full_rules(data.challenge)
+    digest = hashlib.sha256(b"00\n").hexdigest()
+    assert hashes(data)[0].digest == digest
+    assert digest in text
+
+
+def test_a_challenge_without_a_description_has_a_page_all_the_same(data):
+    assert full_rules(replace_class(data.challenge)) == ""
+
+
+def replace_class(challenge):
+    """Return a challenge whose class comes from nowhere."""
+    made = type("Nowhere", (type(challenge),), {"__module__": "builtins"})
+    return made()
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n == "many" else n for n in DEGENERATE])
+def test_whatever_the_run_was_there_is_a_page(name):
+    data = synthetic_report(**({"bootstrap": 60} | DEGENERATE[name]))
+    parsed = Parsed(render(data))
+    assert parsed.open == []
+    assert len(parsed.all("tr", **{"data-row": "0"})) == 1
+    assert len(embedded(parsed)["submissions"]) == len(data.submissions)
+    text = " ".join(parsed.texts)
+    assert not re.search(r"\bnan\b|\bNone\b", text)
+    if data.assessment is None:
+        assert data.unassessed in text
+        assert "First in resamples" not in text
+    if name == "everything failed":
+        assert "Nobody is ranked." in text
+        assert "every case failed" in text
+
+
+def test_names_are_text():
+    data = synthetic_report(
+        cases=4, names=HOSTILE, bootstrap=30, title="</title><script>alert(2)</script>", failing=0.4
+    )
+    text = render(data)
+    parsed = Parsed(text)
+    assert len(parsed.scripts) == 2
+    assert parsed.open == []
+    assert "<script>alert" not in text
+    document = embedded(parsed)
+    assert {each["name"] for each in document["submissions"]} == set(HOSTILE)
+    told = {own["title"] for own in parsed.all("a") if "title" in own}
+    assert set(HOSTILE) == told
+    assert not any(name.startswith("on") for _, own in parsed.tags for name in own)
+
+
+def test_a_title_that_is_no_unicode_can_be_written(tmp_path):
+    data = synthetic_report(cases=3, bootstrap=0, title="bad\udcff")  # as a command line in another encoding gives
+    built = build_report(data, tmp_path / "report.html", figures=tmp_path / "figures", only=["blob_plot"])
+    assert built.size == (tmp_path / "report.html").stat().st_size
+    (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_anonymous_pages_hold_no_name():
+    names = ["Aardvark Labs", "Bumblebee", "Capybara"]
+    data = synthetic_report(cases=6, names=names, bootstrap=30, anonymise=True, failing=0.5)
+    text = render(data)
+    assert not [name for name in names if name.lower() in text.lower()]
+    one = synthetic_report(cases=6, names=names, bootstrap=30, anonymise=True, submission="Bumblebee", failing=0.5)
+    text = render(one)
+    assert "Bumblebee" in text
+    assert "This report is about" in text
+    assert "Capybara" not in text
+
+
+def test_the_same_run_gives_the_same_page():
+    first, second = (render(synthetic_report(4, 6, bootstrap=40)) for _ in range(2))
+    assert first == second
+
+
+def test_figures_and_pictures_stand_where_they_belong(data):
+    address = "data:image/webp;base64,AA"
+    tabs = (Drawing("a", "alt a", svg="<svg></svg>"), Drawing("b", "alt b", image=address, width=2, height=1))
+    shown = Shown(
+        [
+            Group(1, "one", "One & only", "How to read <it>.", (Drawing("", "alt", svg="<svg><g></g></svg>"),)),
+            Group(2, "two", "Two", "Read.", tabs),
+        ],
+        [("Three", "There is no reason.")],
+        {data.submissions[0]: [Image(7, "worst, x", "x, worst of 3", "what is seen", address, 2, 1, 3.0)]},
+        {"": ["A note for all."], data.submissions[1]: ["Its files are gone."]},
+    )
+    parsed = Parsed(render(data, shown))
+    text = " ".join(parsed.texts)
+    assert "Figure 1. One & only." in text
+    assert "How to read <it>." in text
+    assert [own["data-tab"] for own in parsed.all("figure") if "data-tab" in own] == ["a", "b"]
+    for told in ("There is no reason.", "A note for all.", "Its files are gone.", "x, worst of 3"):
+        assert told in text
+    assert parsed.all("img", id="picture-7")[0]["alt"] == "what is seen"
+    assert embedded(parsed)["submissions"][0]["pictures"] == [[7, "worst, x"]]
+    assert "pictures" in [own["id"] for own in parsed.all("section")]
+
+
+@pytest.mark.slow
+def test_forty_submissions_and_three_hundred_cases_fit_into_a_mail():
+    data = synthetic_report(40, 300, bootstrap=50, failing=0.02, baseline=True)
+    size = len(render(data).encode())
+    assert size + build.MOST_SVG + build.MOST_PICTURES < 5_000_000
+
+
+def test_many_failures_are_shown_on_demand():
+    data = synthetic_report(2, 60, bootstrap=0, everything_failed=True)
+    parsed = Parsed(render(data))
+    assert len(parsed.all("button", **{"data-all-failures": "0"})) == 1
+    assert len(embedded(parsed)["submissions"][0]["failures"]) == 60
+    assert " ".join(parsed.texts).count("the gzip data ends too early") == 2 * page._MOST_LINES
+
+
+def test_heavy_figures_become_pictures(tmp_path, monkeypatch, data):
+    arguments = {"figures": tmp_path / "figures", "only": ["blob_plot", "tau_violin"]}
+    light = build_report(data, tmp_path / "light.html", **arguments)
+    assert light.figures == 2
+    assert Parsed((tmp_path / "light.html").read_text()).all("img") == []
+    monkeypatch.setattr(build, "MOST_SVG", 12_000)
+    build_report(data, tmp_path / "heavy.html", **arguments)
+    images = Parsed((tmp_path / "heavy.html").read_text()).all("img")
+    assert [own["class"] for own in images] == ["chart"] * len(images)
+    assert 1 <= len(images) <= 2
+    assert {path.suffix for path in (tmp_path / "figures").iterdir()} == {".svg", ".pdf", ".png"}
+
+
+def test_where_inputs_are_gone_the_page_says_so(tmp_path, data):
+    def opened(path, wanted):
+        raise AssertionError("nothing is there to be opened")
+
+    told = []
+    build_report(
+        data,
+        tmp_path / "report.html",
+        figures=tmp_path / "figures",
+        only=["blob_plot"],
+        open_submission=opened,
+        folder=tmp_path,
+        progress=lambda what, done, total: told.append((what, done, total)),
+    )
+    text = " ".join(Parsed((tmp_path / "report.html").read_text()).texts)
+    assert "No cases are drawn: the truth is no longer at" in text
+    assert told[0] == ("figures", 1, 1)
+    assert {what for what, _, _ in told} == {"figures", "pictures of cases"}
+
+
+def test_runs_of_other_versions_have_a_page(data):
+    """run.json of an older or newer version may lack what is only shown."""
+    text = render(replace(data, info={}))
+    assert Parsed(text).open == []
