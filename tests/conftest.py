@@ -43,3 +43,13 @@ def golden_kits21(shared: Path) -> dict[str, Any]:
 def golden_tusrec(shared: Path) -> dict[str, Any]:
     """Return what the TUS-REC organisers' code gives."""
     return json.loads(_needed(shared / "golden" / "tusrec.json").read_text())
+
+
+@pytest.fixture(scope="session")
+def kits21_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of KiTS21's demo: truth and submissions, to be read only."""
+    from podium.demo.kits21 import write
+
+    folder = tmp_path_factory.mktemp("kits21-demo")
+    write(folder)
+    return folder

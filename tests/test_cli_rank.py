@@ -10,7 +10,6 @@ from typer.testing import CliRunner
 from podium.challenges import get_challenge
 from podium.cli import app
 from podium.cli.challenge import run as evaluate_run
-from podium.demo.kits21 import write as write_demo
 
 CASES = ("1", "2", "10", "11", "12", "13", "14", "15")
 VALUES = {
@@ -39,17 +38,16 @@ def rank(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def kits21_run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("rank")
-    write_demo(folder)
+def kits21_run(kits21_demo, tmp_path_factory):
+    out = tmp_path_factory.mktemp("rank") / "run"
     evaluate_run(
         get_challenge("kits21"),
-        truth=folder / "truth",
-        submissions=folder / "submissions",
-        out=folder / "run",
+        truth=kits21_demo / "truth",
+        submissions=kits21_demo / "submissions",
+        out=out,
         baselines=["baseline"],
     )
-    return folder / "run"
+    return out
 
 
 def test_a_table_is_ranked_by_means_unless_told_otherwise(rank):

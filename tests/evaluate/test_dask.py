@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 
 from podium.challenges import get_challenge
 from podium.cli import app
-from podium.demo.kits21 import write as write_demo
 from podium.evaluate import Parts, dask_pool, evaluate, find_submissions
 from podium.model import InputError
 
@@ -20,10 +19,8 @@ pytest.importorskip("distributed", reason="Dask is not installed")
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("dask")
-    write_demo(folder)
-    return folder
+def demo(kits21_demo):
+    return kits21_demo
 
 
 @pytest.fixture(scope="module")

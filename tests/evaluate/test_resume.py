@@ -15,7 +15,6 @@ from typer.testing import CliRunner
 
 from podium.challenges import get_challenge
 from podium.cli import app
-from podium.demo.kits21 import write as write_demo
 from podium.evaluate import Parts, evaluate, find_submissions, sole_writer
 from podium.io import write_atomically
 
@@ -29,9 +28,9 @@ def results(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("resume")
-    write_demo(folder)
+def demo(kits21_demo, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("resume") / "demo"
+    shutil.copytree(kits21_demo, folder)
     shutil.make_archive(str(folder / "submissions" / "packed"), "zip", folder / "submissions" / "generous")
     return folder
 

@@ -8,14 +8,13 @@ import pytest
 from typer.testing import CliRunner
 
 from podium.cli import app
-from podium.demo.kits21 import write as write_demo
 from podium.evaluate.verifying import twins
 
 
 @pytest.fixture(scope="module")
-def original(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("verify")
-    write_demo(folder)
+def original(kits21_demo, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("verify") / "demo"
+    shutil.copytree(kits21_demo, folder)
     shutil.make_archive(str(folder / "submissions" / "packed"), "zip", folder / "submissions" / "careful")
     return folder
 

@@ -50,6 +50,7 @@ def mask_pairs(draw):
     return tuple(generator.random(shape) < density for density in densities)
 
 
+@pytest.mark.slow
 @given(masks=mask_pairs(), spacing=st.sampled_from(SPACINGS), boundary=st.sampled_from(BOUNDARIES))
 @settings(max_examples=400)
 def test_random_masks(masks, spacing, boundary):

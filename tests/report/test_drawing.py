@@ -326,6 +326,7 @@ def views_called(name):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(4), ids=["slices", "curves", "paths", "agreement"])
 def test_all_formats_can_be_written(number):
     figure = draw(views_called("a name")[number])

@@ -147,6 +147,7 @@ def test_hostile_names_are_shown_as_text():
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["svg", "pdf", "png"])
 def test_the_same_data_give_the_same_bytes(form):
     first, second = (as_bytes(FIGURES["forest_plot"].draw(run("two cases"))[0][1], form) for _ in range(2))
@@ -172,6 +173,7 @@ def test_threads_draw_the_same():
     assert found == [alone] * 4
 
 
+@pytest.mark.slow
 def test_figures_are_written_in_every_format(tmp_path):
     told = []
     found = save_all(

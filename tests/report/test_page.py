@@ -262,6 +262,7 @@ def test_many_failures_are_shown_on_demand():
     assert " ".join(parsed.texts).count("the gzip data ends too early") == 2 * page._MOST_LINES
 
 
+@pytest.mark.slow
 def test_heavy_figures_become_pictures(tmp_path, monkeypatch, data):
     arguments = {"figures": tmp_path / "figures", "only": ["blob_plot", "tau_violin"]}
     light = build_report(data, tmp_path / "light.html", **arguments)

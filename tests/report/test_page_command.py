@@ -47,7 +47,8 @@ def test_a_report_is_written_into_the_run(podium, run):
 
 def test_all_options_are_heeded(podium, run, tmp_path):
     out = tmp_path / "elsewhere" / "page.html"
-    options = ("--only", "metric_correlation", "--bootstrap", 0, "--no-pictures", "--title", "The <final>", "--anonymise")
+    chosen = ("--only", "metric_correlation", "--bootstrap", 0, "--no-pictures")
+    options = (*chosen, "--title", "The <final>", "--anonymise")
     result = podium("report", run, "--out", out, "--submission", "team 02", *options)
     assert result.exit_code == 0, result.output
     assert not (run / "report.html").exists()
