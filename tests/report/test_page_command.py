@@ -118,4 +118,15 @@ def test_a_demo_ends_with_a_report(podium, tmp_path, challenge):
     text = page.read_text()
     assert "Cases in pictures" in text
     assert "data:image/webp" in text
-    assert len(list((page.parent / "figures").glob("*.pdf"))) >= 8
+    assert len(list((page.parent / "figures").glob("*.svg"))) >= 8
+
+
+def test_formats_of_files_can_be_chosen(podium, run, tmp_path):
+    page = tmp_path / "page.html"
+    few = ("--only", "blob_plot", "--bootstrap", 50, "--no-pictures")
+    result = podium("report", run, "--out", page, *few, "--format", "svg")
+    assert result.exit_code == 0, result.output
+    assert {path.suffix for path in (tmp_path / "figures").iterdir() if path.is_file()} == {".svg"}
+    result = podium("report", run, "--out", page, "--format", "gif")
+    assert result.exit_code == 1
+    assert "there is no format 'gif'. There are: svg, pdf, png" in result.stderr

@@ -43,7 +43,7 @@ def demo(
                 f"$ podium evaluate {name} --truth {folder / 'truth'} --submissions {folder / 'submissions'} "
                 f"--out {folder / 'run'}{' --baseline baseline' if baselines else ''}\n"
                 f"$ podium rank {folder / 'run'} --bootstrap 1000\n"
-                f"$ podium report {folder / 'run'}\n"
+                f"$ podium report {folder / 'run'} --format svg\n"
             )
             _, measured = run(
                 rules, truth=folder / "truth", submissions=submissions, out=folder / "run", baselines=baselines
@@ -54,7 +54,7 @@ def demo(
                 for submission, case, status, reason in measured.failures[:3]:
                     say(f"  {submission}, {case or 'in general'}: {status}: {reason}")
             say("")
-            pages.append(write_report(folder / "run"))
+            pages.append(write_report(folder / "run", formats=("svg",)))
         if len(pages) > 1:
             say("\nThe reports, to be opened in a browser:")
             for page in pages:

@@ -44,6 +44,10 @@ def report(
     pictures: Annotated[
         bool, typer.Option("--pictures/--no-pictures", help="Whether cases are shown, from the inputs of the run.")
     ] = True,
+    form: Annotated[
+        list[str] | None,
+        typer.Option("--format", help="Of figure files, svg, pdf or png, if not all; repeat for more.", metavar="NAME"),
+    ] = None,
 ) -> None:
     """Write a page that can be published, and every figure as SVG, PDF and PNG."""
     with failing_clearly(debug=context.obj["debug"]):
@@ -58,6 +62,7 @@ def report(
             bootstrap=bootstrap,
             seed=seed,
             pictures=pictures,
+            formats=form,
         )
 
 
@@ -73,6 +78,7 @@ def write_report(
     bootstrap: int = 1000,
     seed: int = 1,
     pictures: bool = True,
+    formats: Sequence[str] | None = None,
 ) -> Path:
     """Write the report of a run, with a progress bar; say where it is, and return that."""
     from podium.challenges import get_challenge
@@ -81,7 +87,7 @@ def write_report(
     from podium.model import InputError
     from podium.report.build import build_report
     from podium.report.data import gather
-    from podium.report.figures import FIGURES
+    from podium.report.figures import FIGURES, FORMATS
 
     if images is not None and not images.is_dir():
         raise InputError("this is not a folder", path=images, advice="Give the folder that holds the images of cases")
@@ -89,6 +95,8 @@ def write_report(
         raise InputError("a page ends with .html", path=out, advice="Name the file, such as report.html")
     if unknown := sorted(set(only or ()) - set(FIGURES)):
         raise InputError(f"there is no figure called {unknown[0]!r}", advice=f"There are: {', '.join(FIGURES)}")
+    if unknown := sorted(set(formats or ()) - set(FORMATS)):
+        raise InputError(f"there is no format {unknown[0]!r}", advice=f"There are: {', '.join(FORMATS)}")
     loaded = load_run(run)
     challenge = get_challenge(loaded.info["challenge"], **loaded.info["options"])
     page = out or run / "report.html"
@@ -111,6 +119,7 @@ def write_report(
             page,
             figures=page.parent / "figures",
             only=only,
+            formats=formats or FORMATS,
             open_submission=_opened if pictures else None,
             info=loaded.info,
             images=images,

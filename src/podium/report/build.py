@@ -49,6 +49,7 @@ def build_report(
     *,
     figures: Path,
     only: Collection[str] | None = None,
+    formats: Collection[str] = ("svg", "pdf", "png"),
     open_submission: Opener | None = None,
     info: Mapping[str, Any] | None = None,
     images: Path | None = None,
@@ -64,9 +65,11 @@ def build_report(
     page
         The HTML file to write.
     figures
-        The folder for figures as SVG, PDF and PNG.
+        The folder for figures as files.
     only
         Names of figures; by default all.
+    formats
+        Of the files: svg, pdf and png.
     open_submission, info, images, folder
         For pictures of cases, see `podium.report.pictures.pictures`; without `open_submission` there are none.
     progress
@@ -75,7 +78,7 @@ def build_report(
     from podium.report.figures import save_all
 
     tell = (lambda what: lambda done, total: progress(what, done, total)) if progress else (lambda _: None)
-    drawn = save_all(data, figures, only=only, progress=tell("figures"))
+    drawn = save_all(data, figures, formats, only=only, progress=tell("figures"))
     groups, absent = _groups(drawn, figures.name)
     pictures: dict[str, list[Image]] = {}
     notes: dict[str, list[str]] = {}
@@ -84,6 +87,7 @@ def build_report(
             data,
             info or data.info,
             figures,
+            formats=formats,
             open_submission=open_submission,
             images=images,
             folder=folder,
@@ -154,6 +158,7 @@ def _pictures(
     info: Mapping[str, Any],
     figures: Path,
     *,
+    formats: Collection[str],
     open_submission: Opener,
     images: Path | None,
     folder: Path | None,
@@ -183,7 +188,7 @@ def _pictures(
             notes.setdefault(picture.submission, []).append(picture.remark)
             continue
         number += 1
-        content = _written(picture, picture.figure, target, number)
+        content = _written(picture, picture.figure, target, number, formats)
         address, width, height = _embedded(content)
         room -= len(address)
         if room < 0:
@@ -210,15 +215,15 @@ def _pictures(
     return shown, notes
 
 
-def _written(picture: Picture, figure: Figure, folder: Path, number: int) -> bytes:
-    """Write a picture in all formats, and return it as PNG."""
-    from podium.report.figures import FORMATS, as_bytes, slug
+def _written(picture: Picture, figure: Figure, folder: Path, number: int, formats: Collection[str]) -> bytes:
+    """Write a picture in some formats, and return it as PNG."""
+    from podium.report.figures import as_bytes, slug
 
     folder.mkdir(parents=True, exist_ok=True)
     told = slug(f"{picture.submission[:40]} {picture.kind} {picture.case[:40] or picture.heading[:40]}")
-    contents = {form: as_bytes(figure, form) for form in FORMATS}
-    for form, content in contents.items():
-        (folder / f"{number:03d}-{told}.{form}").write_bytes(content)
+    contents = {form: as_bytes(figure, form) for form in {*formats, "png"}}
+    for form in formats:
+        (folder / f"{number:03d}-{told}.{form}").write_bytes(contents[form])
     return contents["png"]
 
 
