@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Independent implementations to check against (MONAI with PyTorch, MedPy, DeepMind's surface-distance): about 1 GB.
 # `make test PEERS=` leaves them out; the tests that need them then say that they were skipped.
 PEERS ?= peers
-BOTH_CORES := -n auto --maxprocesses 4 --dist loadfile
+BOTH_CORES := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 .PHONY: demo test quick lint bench soak clean browser fuzz
 
@@ -13,7 +13,7 @@ demo: $(VENV)/.base
 	$(BIN)/podium demo
 
 test: $(VENV)/.dev$(if $(PEERS),-peers) browser
-	$(BIN)/python -m pytest $(BOTH_CORES)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(BOTH_CORES)
 
 # Pages are tested in Debian's Chromium; where it cannot be installed, these tests say that they were skipped.
 browser:
@@ -23,7 +23,7 @@ browser:
 		echo "There is no Chromium, and it cannot be installed here: tests of pages in a browser will be skipped."
 
 quick: $(VENV)/.dev
-	$(BIN)/python -m pytest $(BOTH_CORES) -m "not slow"
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(BOTH_CORES) -m "not slow"
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 def demos(tmp_path_factory):
     """Return the folder where each challenge's demo has been written, evaluated and ranked."""
     folder = tmp_path_factory.mktemp("demo")
-    result = CliRunner(env={"COLUMNS": "120"}).invoke(app, ["demo", "--out", str(folder)])
+    result = CliRunner(env={"COLUMNS": "120"}).invoke(app, ["demo", "--no-report", "--out", str(folder)])
     assert result.exit_code == 0, result.output + repr(result.exception)
     return folder, result.stdout
 

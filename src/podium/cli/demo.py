@@ -15,6 +15,7 @@ def demo(
     challenge: Annotated[str | None, typer.Argument(help="One challenge; by default all of them, one by one.")] = None,
     *,
     out: Annotated[Path, typer.Option(help="Where to put data and results.")] = Path("demo-run"),
+    report: Annotated[bool, typer.Option("--report/--no-report", help="Whether to write reports too.")] = True,
 ) -> None:
     """Make synthetic data in each challenge's own layout, evaluate several submissions, rank them, write a report."""
     with failing_clearly(debug=context.obj["debug"]):
@@ -43,7 +44,7 @@ def demo(
                 f"$ podium evaluate {name} --truth {folder / 'truth'} --submissions {folder / 'submissions'} "
                 f"--out {folder / 'run'}{' --baseline baseline' if baselines else ''}\n"
                 f"$ podium rank {folder / 'run'} --bootstrap 1000\n"
-                f"$ podium report {folder / 'run'} --format svg\n"
+                + (f"$ podium report {folder / 'run'} --format svg\n" if report else "")
             )
             _, measured = run(
                 rules, truth=folder / "truth", submissions=submissions, out=folder / "run", baselines=baselines
@@ -53,8 +54,9 @@ def demo(
                 say(f"\nWhat went wrong is told in {folder / 'run' / 'failures.csv'}, such as")
                 for submission, case, status, reason in measured.failures[:3]:
                     say(f"  {submission}, {case or 'in general'}: {status}: {reason}")
-            say("")
-            pages.append(write_report(folder / "run", formats=("svg",)))
+            if report:
+                say("")
+                pages.append(write_report(folder / "run", formats=("svg",)))
         if len(pages) > 1:
             say("\nThe reports, to be opened in a browser:")
             for page in pages:
