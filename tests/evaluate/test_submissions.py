@@ -109,7 +109,7 @@ def zip_with(tmp_path, name, mode=stat.S_IFREG):
         (lambda p: zip_with(p, "link", stat.S_IFLNK), "not a plain file"),
         (damaged_zip, "cannot be read"),
         (twice_zip, "cannot be read"),
-        (encrypted_zip, "cannot be read"),
+        (encrypted_zip, "is encrypted"),
         (lambda p: zip_with(p, "n" * 300), "cannot be read"),
         (lambda p: (p / "team.zip").write_bytes(b"PK\x03\x04 no") and p / "team.zip", "cannot be read"),
         (lambda p: (p / "team.tar.gz").write_bytes(b"\x1f\x8b no") and p / "team.tar.gz", "cannot be read"),

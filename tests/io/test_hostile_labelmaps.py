@@ -1,6 +1,7 @@
 """Damaged and hostile label files: each one clear line, exit code 1, and little memory, whatever the file claims."""
 
 import gzip
+import os
 import resource
 import struct
 import subprocess
@@ -8,22 +9,24 @@ import sys
 import zlib
 
 import label_files as files
+import nibabel
 import numpy as np
 import pytest
 
-from podium.io import MAX_VOXELS, read_label_map
+from podium.io import MAX_VOXELS, read_label_map, write_label_map
 from podium.model import InputError
 
 LABELS = files.labels((30, 20, 10))
 NIFTI = files.nifti(LABELS)
 GZIPPED = gzip.compress(NIFTI)
 VOXELS = LABELS.tobytes(order="F")
+NIFTI2 = nibabel.Nifti2Image(LABELS, np.eye(4)).to_bytes()
+MANY = np.arange(70_000, dtype="i4").reshape(70, 100, 10)
 
 
 def zeros_gzipped(count):
-    """Return the gzip of many zeros without ever holding them."""
-    deflate = zlib.compressobj(9, zlib.DEFLATED, 31)
-    return b"".join(deflate.compress(bytes(1 << 20)) for _ in range(count >> 20)) + deflate.flush()
+    """Return the gzip of many zeros without ever holding them: one member for each MiB."""
+    return gzip.compress(bytes(1 << 20), 9) * (count >> 20)
 
 
 def huge(shape, dtype="u1"):
@@ -54,6 +57,7 @@ HOSTILE = {
     "empty file": ("a.nii.gz", b"", "not a NIfTI file"),
     "text": ("a.nii", b"This is a segmentation, honestly.\n" * 40, "not a NIfTI file"),
     "wrong magic": ("a.nii.gz", gzip.compress(files.nifti(LABELS, at_344=b"nope")), "not a NIfTI file"),
+    "NIfTI-2 cut in its header": ("a.nii", NIFTI2[:400], "not a NIfTI file"),
     "header and image apart": ("a.nii", files.nifti(LABELS, at_344=b"ni1\0"), "save it as one .nii.gz"),
     "gzip cut short": ("a.nii.gz", GZIPPED[: len(GZIPPED) // 2], "the gzip data ends too early"),
     "gzip cut in its trailer": ("a.nii.gz", GZIPPED[:-6], "the gzip data ends too early"),
@@ -90,6 +94,10 @@ HOSTILE = {
     "infinity": ("a.nii.gz", gzip.compress(files.nifti(with_value(np.inf, "f8"))), "label inf is larger than"),
     "negative labels": ("a.nii.gz", gzip.compress(files.nifti(with_value(-1, "i2"))), "label -1 is negative"),
     "labels past 32 bits": ("a.nii.gz", gzip.compress(files.nifti(with_value(2**40, "i8"))), "label 1099511627776 is larger"),
+    "as many labels as voxels": ("a.nii.gz", gzip.compress(files.nifti(MANY), 1), "more than 65,536 different labels"),
+    "voxels that start past the end": ("a.nii", files.nifti(LABELS, at_108=struct.pack("<f", 2**23)), "the header promises 8,394,608 bytes, the file holds 6,352"),
+    "voxels that start past the end, gzipped": ("a.nii.gz", gzip.compress(files.nifti(LABELS, at_108=struct.pack("<f", 2**19))), "the header promises 6,000 bytes of voxels, the file holds 0"),
+    "NaN position": ("a.nii", files.nifti(LABELS, at_252=struct.pack("<h", 1), at_268=struct.pack("<f", np.nan)), "contradicts itself"),
     "MetaImage without a header": ("a.mha", b"\0" * 4000, "not MetaImage: its header has no NDims"),
     "MetaImage cut short": ("a.mha", meta(data=b"\1" * 100), "promises 6,000 bytes of voxels, the file holds 100"),
     "MetaImage compressed and cut": ("a.mha", meta("CompressedData = True\n", data=zlib.compress(LABELS.tobytes())[:60]), "the zlib data ends too early"),
@@ -120,6 +128,9 @@ HOSTILE = {
     "NRRD that reads another file": ("a.nrrd", nrrd("data file: /etc/passwd\n", data=b""), "the voxels lie in another file"),
     "NRRD with a huge promise": ("a.nrrd", nrrd(size="60000 60000 60000"), "more than the limit"),
     "NRRD as text": ("a.nrrd", nrrd(encoding="ascii"), "encoding 'ascii' is not read"),
+    "NRRD of a type without end": ("a.nrrd", nrrd(kind="u" * 5000), "are not labels"),
+    "NRRD that lists files": ("a.nrrd", nrrd("datafile: LIST\n/etc/passwd\n", data=b""), "the voxels lie in another file"),
+    "NRRD that reads another file, in capitals": ("a.nrrd", nrrd("Data File: /etc/passwd\n", data=b""), "the voxels lie in another file"),
     "NRRD of blocks": ("a.nrrd", nrrd(kind="block"), "voxels of type 'block' are not labels"),
     "NRRD with negative spacing": ("a.nrrd", nrrd("spacings: 1 -1 1\n"), "spacing is 1 × -1 × 1 mm"),
     "NRRD without sizes": ("a.nrrd", b"NRRD0004\ntype: uint8\nencoding: raw\n\n" + b"\1" * 100, "no field 'dimension'"),
@@ -210,3 +221,58 @@ def test_strange_names_stay_on_one_line(tmp_path):
         read_label_map(path)
     assert "\n" not in str(caught.value)
     assert "\x1b" not in str(caught.value)
+
+
+@pytest.mark.parametrize("sign", [0.0, 3.0, np.nan, 1.0, -2.0])
+def test_a_sign_that_is_neither_1_nor_minus_1(tmp_path, sign):
+    """The third axis turns with the sign of pixdim[0], and 0 counts as positive, as in ITK."""
+    changes = {"at_252": struct.pack("<h", 1), "at_76": struct.pack("<f", sign)}
+    path = files.write(tmp_path / "a.nii", files.nifti(LABELS, **changes))
+    assert read_label_map(path).direction[2][2] == (-1 if sign < 0 else 1)
+
+
+@pytest.mark.parametrize("name", ["a.mha", "a.mhd", "a.nrrd"])
+def test_names_that_are_not_utf8(tmp_path, name):
+    """SimpleITK ends the process over them: it is given another name to read, and none to write."""
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    folder.mkdir()
+    (folder / "a.raw").write_bytes(VOXELS)
+    content = nrrd() if name == "a.nrrd" else meta(file="a.raw", data=b"") if name == "a.mhd" else meta()
+    (folder / name).write_bytes(content)
+    found = read_label_map(folder / name)
+    np.testing.assert_array_equal(found.array, LABELS)
+    with pytest.raises(InputError, match="its name is not UTF-8"):
+        write_label_map(folder / f"copy-{name}", found)
+    (folder / name).write_bytes(content.replace(b"= 3", b"= 4").replace(b"on: 3", b"on: 4"))
+    with pytest.raises(InputError) as caught:
+        read_label_map(folder / name)
+    assert "caf\\udce9" in str(caught.value)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "a.nii")
+    with pytest.raises(InputError, match="not a plain file"):
+        read_label_map(tmp_path / "a.nii")
+
+
+LARGE_LABELS = """
+import resource, sys
+from pathlib import Path
+from podium.io import read_label_map
+read_label_map(sys.argv[1])
+pages = int(Path("/proc/self/statm").read_text().split()[0])
+limit = pages * resource.getpagesize() + 6 * 2**24 + 2**26
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+assert sorted(read_label_map(sys.argv[2]).labels) == [0, 300, 70000]
+"""
+
+
+@pytest.mark.slow
+def test_memory_of_large_labels(tmp_path):
+    """Six bytes a voxel and 64 MB, where the last voxels ask for the widest labels."""
+    array = np.zeros((256, 256, 256), "i4")
+    array[5, 5, 5], array[-1, -1, -1] = 300, 70_000
+    paths = [files.write(tmp_path / f"{k}.nii.gz", files.nifti(each)) for k, each in enumerate((array[-9:], array))]
+    command = [sys.executable, "-c", LARGE_LABELS, *map(str, paths)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr

@@ -90,7 +90,7 @@ def test_a_promise_of_7_3_is_not_believed(tmp_path):
         file.create_dataset("x", (2, 2**40), "f8", chunks=(1, 1024))
         file.create_dataset("y", (2, 2), "f8", maxshape=(None, None), chunks=(2**14, 2**14))
     for name in "xy":
-        with pytest.raises(InputError, match="unpacks to more than"):
+        with pytest.raises(InputError, match=r"unpacks? to more than"):
             read_mat(path, [name])
 
 
@@ -158,6 +158,7 @@ def test_other_files_are_not_matlab(tmp_path):
         read_mat(tmp_path / "absent.mat", ["x"])
 
 
+@pytest.mark.slow
 def test_every_damaged_byte_is_an_error_or_a_number(tmp_path):
     """SciPy's reader ends the process on some of these; here each gives matrices, or one line on what is wrong."""
     path = tmp_path / "a.mat"
@@ -224,7 +225,7 @@ def test_lines(tmp_path):
         ("one: 1, x\n", r"line 1 \(one\): B is 'x', not a number"),
         ("one: 1_0, 2\n", "A is '1_0', not a number"),
         ("one: ١, 2\n", "not a number"),
-        ("one: 1, x\ntwo: 1\n: 1, 2\n", r"line 3 is not of the form .*; line 1 \(one\): B is 'x', .*; line 2"),
+        ("one: 1, x\ntwo: 1\n: 1, 2\n", r"line 1 \(one\): B is 'x', .*; line 2 .*; line 3 is not of the form"),
         ("\n".join(f"{n}: x, 1" for n in range(9)), "; and 4 more"),
         (b"\xff\xfeo\0n\0e\0", "not text in UTF-8"),
     ],

@@ -19,6 +19,7 @@ def failing_clearly(*, debug: bool) -> Iterator[None]:
     """Turn bad input into one line and exit code 1; say so when kernels are being compiled."""
     from podium._jit import announced_compilation
     from podium.model import InputError
+    from podium.model.errors import printable
 
     try:
         with announced_compilation(lambda: say("Compiling the numerical kernels for this machine (once) ...")):
@@ -28,6 +29,6 @@ def failing_clearly(*, debug: bool) -> Iterator[None]:
             raise
         reason = str(error)
         if isinstance(error, OSError):
-            reason = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+            reason = printable(f"{error.filename}: {error.strerror}" if error.filename else str(error))
         say(f"error: {reason}")
         raise typer.Exit(1) from None

@@ -11,7 +11,7 @@ import typer
 from podium.cli._console import failing_clearly, say
 
 if TYPE_CHECKING:
-    from podium.evaluate import Measured
+    from podium.evaluate import Limits, Measured
     from podium.model import Challenge, Leaderboard
 
 Name = Annotated[str, typer.Argument(metavar="CHALLENGE", help="Which challenge; `podium challenges` lists them.")]
@@ -117,6 +117,11 @@ def evaluate(
         str | None,
         typer.Option(help="Measure on a Dask cluster: tcp://scheduler:8786, or local:N.", metavar="ADDRESS"),
     ] = None,
+    most_entries: Annotated[int, typer.Option(help="Files that a submission may hold.", min=1)] = 100_000,
+    most_unpacked_gb: Annotated[float, typer.Option(help="Gigabytes that an archive may unpack to.", min=0.001)] = 256,
+    highest_ratio: Annotated[
+        float, typer.Option(help="Bytes unpacked for each byte of an archive; deflate alone reaches 1032.", min=1)
+    ] = 1100,
     grand_challenge: Annotated[
         bool, typer.Option("--grand-challenge", help="Evaluate one team inside a grand-challenge.org container.")
     ] = False,
@@ -150,6 +155,8 @@ def evaluate(
             )
             say(f"Written to {metrics}.")
             return
+        from podium.evaluate import Limits
+
         if submissions is None or out is None:
             raise InputError("--truth, --submissions and --out are needed", advice="See podium evaluate --help")
         board, measured = run(
@@ -163,6 +170,7 @@ def evaluate(
             resume=resume,
             restart=restart,
             dask=dask,
+            limits=Limits(entries=most_entries, unpacked_bytes=int(most_unpacked_gb * 2**30), ratio=highest_ratio),
         )
         if resume:
             say(resumed(measured))
@@ -193,6 +201,7 @@ def run(
     resume: bool = False,
     restart: bool = False,
     dask: str | None = None,
+    limits: Limits | None = None,
 ) -> tuple[Leaderboard, Measured]:
     """Evaluate and rank, with a progress bar, and write the run folder."""
     import shutil
@@ -206,7 +215,13 @@ def run(
     from podium.ranking import leaderboard_of
 
     started = datetime.now(UTC)
-    found = find_submissions(submissions, baselines=tuple(baselines or ()), references=tuple(references or ()))
+    found = find_submissions(
+        submissions,
+        baselines=tuple(baselines or ()),
+        references=tuple(references or ()),
+        truth=truth,
+        limits=limits,
+    )
     with sole_writer(out):
         parts = Parts(out)
         if parts.unfinished and not resume and not restart:

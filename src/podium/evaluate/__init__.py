@@ -5,9 +5,10 @@ from podium.evaluate.engine import Measured, evaluate
 from podium.evaluate.parts import Parts, sole_writer
 from podium.evaluate.pools import dask_pool
 from podium.evaluate.record import load_run, write_leaderboard, write_run
-from podium.evaluate.submissions import Submission, find_submissions
+from podium.evaluate.submissions import Limits, Submission, find_submissions
 
 __all__ = [
+    "Limits",
     "Measured",
     "Parts",
     "Problem",

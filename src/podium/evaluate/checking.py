@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from podium.evaluate.submissions import TIMING, Submission, opened
+from podium.evaluate.submissions import TIMING, Limits, Submission, keep_apart, opened
 from podium.io import read_timing
 from podium.model import Challenge, InputError, Status
+from podium.model.errors import printable
 
 __all__ = ["Problem", "check_submission"]
 
@@ -20,17 +21,22 @@ class Problem:
     what: str
 
 
-def check_submission(challenge: Challenge, predictions: Path, *, truth: Path | None = None) -> list[Problem]:
+def check_submission(
+    challenge: Challenge, predictions: Path, *, truth: Path | None = None, limits: Limits | None = None
+) -> list[Problem]:
     """Return everything that is wrong with a submission, a folder or an archive.
 
-    Without the truth, names, formats and values are checked; with it, also what is missing and whether it fits.
+    Without the truth, names, formats and values are checked; with it, also what is missing and whether it fits. The
+    truth must not be the submission, lie in it, or hold it.
     """
     if not predictions.exists():
         raise InputError("there is nothing here", path=predictions)
+    if truth is not None:
+        keep_apart(truth, [predictions])
     problems: list[Problem] = []
     cases = challenge.cases(truth) if truth is not None else []
     wanted = [challenge.expected(case) for case in cases]
-    with opened(Submission(predictions.name, predictions), wanted) as files:
+    with opened(Submission(predictions.name, predictions), wanted, limits=limits) as files:
         timing = files.timing
         for case in cases:
             expected = challenge.expected(case)
@@ -60,11 +66,13 @@ def check_submission(challenge: Challenge, predictions: Path, *, truth: Path | N
                 name, _, what = remark.partition(": ")
                 problems.append(Problem(name, what))
         else:
-            entries = sorted(path for path in files.root.iterdir() if not path.name.startswith("."))
-            if not entries:
+            strange = files.strange()
+            problems += [Problem(printable(name), what) for name, what in strange.items()]
+            if not files.top and not strange:
                 problems.append(Problem("", "there is nothing in this submission"))
-            for entry in entries:
-                if entry.name != TIMING:
+            for name in files.top:
+                if name not in (TIMING, *strange):
+                    entry = files.root / name
                     problems += _problems_of(lambda entry=entry: challenge.check(None, entry), files.root, entry)
         if timing is not None:
             problems += _problems_of(lambda: _timing_problems(timing, {c.name for c in cases}), files.root, timing)
@@ -83,8 +91,8 @@ def _timing_problems(path: Path, cases: set[str]) -> list[str]:
 
 
 def _problems_of(check: object, root: Path, path: Path) -> list[Problem]:
-    name = path.relative_to(root).as_posix()
+    name = printable(path.relative_to(root).as_posix())
     try:
         return [Problem(name, what) for what in check()]  # type: ignore[operator]
     except (InputError, OSError) as error:
-        return [Problem(name, str(error).replace(f"{path}: ", "").replace(f"{root}/", ""))]
+        return [Problem(name, str(error).replace(f"{printable(str(path))}: ", "").replace(f"{root}/", ""))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -109,6 +110,8 @@ def evaluate(
             try:
                 teams.append(_Team(submission, stack.enter_context(opened(submission, wanted, scratch=scratch))))
             except (InputError, OSError) as error:  # an archive that cannot be opened fails every case
+                if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+                    raise  # that is not the team's fault
                 teams.append(_Team(submission, None, str(error)))
         known = parts if resume else None
         work = [

@@ -102,7 +102,7 @@ def _output_of(job: Any, folder: Path) -> Path | None:
         if not output.get("image") or not relative or ".." in Path(relative).parts or Path(relative).is_absolute():
             continue
         place = folder / str(job.get("pk")) / "output" / relative
-        files: list[Path] = sorted(path for path in place.glob("*") if path.is_file()) if place.is_dir() else []
+        files: list[Path] = [path for path in sorted(place.glob("*")) if path.is_file() and not path.is_symlink()]
         if files:
             return files[0]
     return None

@@ -2,41 +2,50 @@
 
 from __future__ import annotations
 
-import tarfile
-import zipfile
-import zlib
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from podium.evaluate.unpacking import ARCHIVES, Limits, unpack
 from podium.model import Expected, InputError, Role
+from podium.model.errors import printable
 
-__all__ = ["Files", "Submission", "find_submissions", "opened"]
+__all__ = ["Files", "Limits", "Submission", "find_submissions", "keep_apart", "opened"]
 
 TIMING = "timing.csv"
-_ARCHIVES = (".zip", ".tar.gz", ".tgz")
 _OTHER_ARCHIVES = (".7z", ".rar", ".tar", ".tar.bz2", ".tar.xz", ".tar.zst")
-_MOST_ENTRIES = 100_000
-_MOST_BYTES = 256 * 2**30
+_IGNORED = (".", "__MACOSX")
+_MOST_REMARKS = 50
+_LINK = "is a symbolic link, which is not followed"
+_SPECIAL = "is not a plain file"
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A team's predictions: a folder, or an archive of one."""
+    """A team's predictions: a folder, or an archive of one; and how much it may hold."""
 
     name: str
     path: Path
     role: Role = Role.COMPETITOR
+    limits: Limits = field(default_factory=Limits)
 
 
 def find_submissions(
-    folder: Path, *, baselines: tuple[str, ...] = (), references: tuple[str, ...] = ()
+    folder: Path,
+    *,
+    baselines: tuple[str, ...] = (),
+    references: tuple[str, ...] = (),
+    truth: Path | None = None,
+    limits: Limits | None = None,
 ) -> list[Submission]:
-    """Return the submissions in a folder, sorted by name.
+    r"""Return the submissions in a folder, sorted by name.
+
+    A name that could not be printed on one line is shown with escapes, such as \x1b.
 
     Parameters
     ----------
@@ -44,24 +53,31 @@ def find_submissions(
         Holds one folder or archive (.zip, .tar.gz) per team.
     baselines, references
         Names of those that are shown but not ranked: simple methods, and people.
+    truth
+        The folder with the truth, to refuse submissions that lie in it or around it.
+    limits
+        How much a submission may hold.
     """
     if not folder.is_dir():
         raise InputError("this is not a folder", path=folder, advice="Give the folder that holds one entry per team")
+    if truth is not None:
+        keep_apart(truth, [folder])
     found: dict[str, Submission] = {}
     for path in sorted(folder.iterdir()):
-        name = next((path.name[: -len(s)] for s in _ARCHIVES if path.name.lower().endswith(s)), path.name)
+        name = next((path.name[: -len(s)] for s in ARCHIVES if path.name.lower().endswith(s)), path.name)
         if path.is_file() and name == path.name and path.name.lower().endswith(_OTHER_ARCHIVES):
             raise InputError(
                 f"{path.name} is neither a folder nor a .zip or .tar.gz",
                 path=folder,
                 advice="Pack it again, or remove it",
             )
-        if path.name.startswith(".") or not (path.is_dir() or name != path.name):
+        if path.name.startswith(".") or not (path.is_dir() or (name != path.name and path.is_file())):
             continue
+        name = printable(name)
         if name in found:
             raise InputError(f"two submissions are called {name}: {found[name].path.name} and {path.name}", path=folder)
         role = Role.BASELINE if name in baselines else Role.REFERENCE if name in references else Role.COMPETITOR
-        found[name] = Submission(name, path, role)
+        found[name] = Submission(name, path, role, limits or Limits())
     if not found:
         alone = any(path.is_file() and not path.name.startswith(".") for path in folder.iterdir())
         raise InputError(
@@ -76,132 +92,178 @@ def find_submissions(
             path=folder,
             advice=f"Did you mean {near[0]}?" if near else None,
         )
+    if truth is not None:
+        keep_apart(truth, (submission.path for submission in found.values()))
     return list(found.values())
 
 
+def keep_apart(truth: Path, places: Iterable[Path]) -> None:
+    """Refuse folders that are the truth, lie in it, or hold it, links included: it would be scored, or given away."""
+    known = truth.resolve()
+    for place in places:
+        other = place.resolve()
+        if other == known:
+            what = "this is the folder of the truth"
+        elif known in other.parents:
+            what = "this lies inside the folder of the truth"
+        elif other in known.parents:
+            what = "the truth lies inside this folder"
+        else:
+            continue
+        raise InputError(what, path=place, advice="Keep truth and submissions in folders of their own")
+
+
 @contextmanager
-def opened(submission: Submission, wanted: Sequence[Expected] = (), *, scratch: Path | None = None) -> Iterator[Files]:
-    """Make the files of a submission accessible, unpacking an archive to a temporary folder, in `scratch` if given."""
+def opened(
+    submission: Submission,
+    wanted: Sequence[Expected] = (),
+    *,
+    scratch: Path | None = None,
+    limits: Limits | None = None,
+) -> Iterator[Files]:
+    """Make the files of a submission accessible, unpacking an archive to a temporary folder, in `scratch` if given.
+
+    Limits are the submission's own unless others are given.
+    """
+    limits = limits or submission.limits
     if submission.path.is_dir():
-        yield Files(submission.path, wanted)
+        yield Files(submission.path, wanted, limits=limits)
         return
+    if not submission.path.is_file():
+        raise InputError("this is neither a folder nor a plain file", path=submission.path)
     with TemporaryDirectory(prefix="podium-", dir=scratch) as name:
-        _unpack(submission.path, Path(name))
-        yield Files(Path(name), wanted)
-
-
-def _unpack(archive: Path, folder: Path) -> None:
-    try:
-        if archive.name.lower().endswith(".zip"):
-            with zipfile.ZipFile(archive) as packed:
-                infos = packed.infolist()
-                _check_size(archive, len(infos), sum(info.file_size for info in infos))
-                for info in infos:
-                    target = _inside(folder, info.filename, archive)
-                    if info.external_attr >> 28 not in (0, 4, 8):  # neither a plain file nor a folder
-                        raise InputError(f"'{info.filename[:80]}' is not a plain file", path=archive)
-                    if info.is_dir():
-                        target.mkdir(parents=True, exist_ok=True)
-                        continue
-                    with packed.open(info) as source:
-                        _copy(source, target, info.file_size)
-            return
-        with tarfile.open(archive, "r:gz") as packed:
-            total = 0
-            for count, member in enumerate(packed, start=1):
-                total += member.size
-                _check_size(archive, count, total)
-                target = _inside(folder, member.name, archive)
-                if member.isdir():
-                    target.mkdir(parents=True, exist_ok=True)
-                elif member.isreg():
-                    content = packed.extractfile(member)
-                    assert content is not None  # it is a plain file
-                    _copy(content, target, member.size)
-                else:
-                    raise InputError(f"'{member.name[:80]}' is not a plain file", path=archive)
-    except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, RuntimeError) as error:
-        # An encrypted archive is a RuntimeError; two entries of one name, or a name too long, an OSError.
-        raise InputError(f"the archive cannot be read ({error})", path=archive, advice="Pack it again") from None
-
-
-def _copy(source: object, target: Path, size: int) -> None:
-    """Write no more than was promised."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with target.open("wb") as out:
-        while size > 0 and (piece := source.read(min(size, 1 << 20))):  # type: ignore[attr-defined]
-            out.write(piece)
-            size -= len(piece)
-
-
-def _check_size(archive: Path, entries: int, size: int) -> None:
-    if entries > _MOST_ENTRIES or size > _MOST_BYTES:
-        raise InputError(
-            f"the archive holds {entries:,} entries of {size:,} bytes in all, more than the limit of "
-            f"{_MOST_ENTRIES:,} and {_MOST_BYTES:,}",
-            path=archive,
-        )
-
-
-def _inside(folder: Path, name: str, archive: Path) -> Path:
-    """Return where an entry goes, if that is inside the folder."""
-    parts = PurePosixPath(name.replace("\\", "/"))
-    if parts.is_absolute() or ".." in parts.parts or "\0" in name or ":" in parts.parts[:1]:
-        raise InputError(f"'{name[:80]}' would be unpacked outside the submission", path=archive)
-    return folder.joinpath(*parts.parts)
+        unpack(submission.path, Path(name), limits)
+        yield Files(Path(name), wanted, limits=limits)
 
 
 class Files:
     """What lies in a submission: plain files, and folders that may be a prediction of their own."""
 
-    def __init__(self, folder: Path, wanted: Sequence[Expected] = ()) -> None:
+    def __init__(self, folder: Path, wanted: Sequence[Expected] = (), *, limits: Limits | None = None) -> None:
+        most = (limits or Limits()).entries
         patterns = [part for expected in wanted for name in expected.names for part in (name, name.partition("/")[0])]
         root = folder
         while True:  # archives often hold one folder that holds everything
-            entries = [path for path in root.iterdir() if not path.name.startswith((".", "__MACOSX"))]
-            if len(entries) != 1 or not entries[0].is_dir() or entries[0].is_symlink():
+            entries = list(_listed(root, most))
+            if len(entries) != 1 or not entries[0].is_dir(follow_symlinks=False):
                 break
             if any(fnmatchcase(entries[0].name, pattern) for pattern in patterns):
                 break  # the folder is a prediction, or holds them where they are expected
-            root = entries[0]
+            root = root / entries[0].name
         self.root = root
-        self._entries = sorted(
-            path.relative_to(root).as_posix()
-            for pattern in ("*", "*/*")
-            for path in root.glob(pattern)
-            if not path.is_symlink()
-            and not any(part.startswith((".", "__MACOSX")) for part in path.relative_to(root).parts)
-        )
-        self._links = {path.name for path in root.iterdir() if path.is_symlink()}
+        self._folders: set[str] = set()
+        self._strange: dict[str, str] = {}
+        names = []
+        for entry in entries:
+            names.append(self._noted(entry, entry.name))
+            if entry.name in self._folders:
+                names += [
+                    self._noted(inner, f"{entry.name}/{inner.name}") for inner in _listed(root / entry.name, most)
+                ]
+            if len(names) > most:
+                raise _too_many(most)
+        self._entries = sorted(name for name in names if name not in self._strange)
+        self._known = set(self._entries)
         self._used: set[str] = set()
+
+    def _noted(self, entry: os.DirEntry[str], name: str) -> str:
+        if entry.is_dir(follow_symlinks=False):
+            self._folders.add(name)
+        elif why := _strangeness(entry):
+            self._strange[name] = why
+        return name
 
     @property
     def timing(self) -> Path | None:
         """Return the file with the seconds of each case, if there is one."""
         self._used.add(TIMING)
-        return self.root / TIMING if TIMING in self._entries else None
+        return self.root / TIMING if TIMING in self._known else None
+
+    @property
+    def top(self) -> list[str]:
+        """Return the names of all plain files and folders that do not lie in another."""
+        return [entry for entry in self._entries if "/" not in entry]
+
+    def strange(self) -> dict[str, str]:
+        """Return what is neither a plain file nor a folder, and what it is; in folders that may be a prediction too."""
+        found = dict(self._strange)
+        for name in self.top:
+            if name in self._folders:
+                try:
+                    _check_plain(self.root / name, name)
+                except InputError as error:
+                    found[name] = str(error)
+        return found
 
     def find(self, expected: Expected) -> Path | None:
         """Return the prediction of a case, None if it is missing; several are an error."""
         for pattern in expected.names:
-            matches = [entry for entry in self._entries if fnmatchcase(entry, pattern)]
+            matches = _matching(self._known, self._entries, pattern)
             self._used.update(matches)
             if len(matches) > 1:
                 raise InputError(f"there are {len(matches)} predictions of {expected.case}: {', '.join(matches[:3])}")
             if matches:
+                if matches[0] in self._folders:
+                    _check_plain(self.root / matches[0], matches[0])
                 return self.root / matches[0]
-            if links := [name for name in self._links if fnmatchcase(name, pattern)]:
-                raise InputError(f"{links[0]} is a symbolic link, which is not followed")
+            if strange := _matching(self._strange, sorted(self._strange), pattern):
+                raise InputError(f"{strange[0]} {self._strange[strange[0]]}")
         return None
 
     def unexpected(self, wanted: list[Expected]) -> list[str]:
         """Name the files that no case asked for, each with the nearest name that would have been right."""
         names = [expected.names[0] for expected in wanted if not self._used.intersection(expected.names)]
         remarks = []
-        for entry in self._entries:
-            inside = any(entry.startswith(f"{used}/") for used in self._used)
-            if entry in self._used or inside or (self.root / entry).is_dir():
-                continue
+        strangers = [
+            entry
+            for entry in self._entries
+            if entry not in self._used and entry.partition("/")[0] not in self._used and entry not in self._folders
+        ]
+        for entry in strangers[:_MOST_REMARKS]:
             near = get_close_matches(entry, names, n=1, cutoff=0.6)
-            remarks.append(f"{entry}: unexpected file" + (f", is it meant to be {near[0]}?" if near else ""))
+            hint = f", is it meant to be {near[0]}?" if near else ""
+            remarks.append(f"{printable(entry)}: unexpected file{hint}")
+        if len(strangers) > _MOST_REMARKS:
+            remarks.append(f"…: {len(strangers) - _MOST_REMARKS:,} more unexpected files")
         return remarks
+
+
+def _listed(folder: Path, most: int) -> Iterator[os.DirEntry[str]]:
+    """Yield what lies in a folder, but for what systems put there for themselves."""
+    with os.scandir(folder) as entries:
+        for count, entry in enumerate(entries):
+            if count >= most:
+                raise _too_many(most)
+            if not entry.name.startswith(_IGNORED):
+                yield entry
+
+
+def _too_many(most: int) -> InputError:
+    return InputError(f"the submission holds more than the limit of {most:,} files and folders")
+
+
+def _strangeness(entry: os.DirEntry[str]) -> str:
+    """Say why an entry is neither a plain file nor a folder; nothing if it is one."""
+    if entry.is_symlink():
+        return _LINK
+    return "" if entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False) else _SPECIAL
+
+
+def _check_plain(folder: Path, name: str) -> None:
+    """Refuse a prediction that is a folder with anything but plain files and folders in it."""
+    waiting = [(folder, name)]
+    while waiting:
+        place, called = waiting.pop()
+        with os.scandir(place) as entries:
+            for entry in entries:
+                if why := _strangeness(entry):
+                    raise InputError(f"{called}/{entry.name} {why}")
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append((place / entry.name, f"{called}/{entry.name}"))
+
+
+def _matching(known: Iterable[str], names: Sequence[str], pattern: str) -> list[str]:
+    """Return the names that a pattern matches; without wildcards that is looked up, since there may be many."""
+    if any(character in pattern for character in "*?["):
+        return [name for name in names if fnmatchcase(name, pattern)]
+    return [pattern] if pattern in known else []

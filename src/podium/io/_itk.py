@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -59,7 +62,7 @@ def read_metaimage(path: Path, *, dimensions: int | None, max_voxels: int) -> La
     if fields.get("ElementNumberOfChannels", "1") != "1":
         raise InputError("voxels have several channels, a label is one number", path=path)
     if fields["ElementType"] not in _META_TYPES:
-        raise InputError(f"ElementType {fields['ElementType']} is not a number that can be a label", path=path)
+        raise InputError(f"ElementType {fields['ElementType'][:40]} is not a number that can be a label", path=path)
     for spacing in ("ElementSpacing", "ElementSize"):
         if spacing in fields:
             checked_geometry(_numbers(fields[spacing], path), path=path)
@@ -106,14 +109,14 @@ def read_nrrd(path: Path, *, dimensions: int | None, max_voxels: int) -> LabelMa
     if any(fields.get(skip, "0") != "0" for skip in ("lineskip", "byteskip")):
         raise InputError("a NRRD file that skips lines or bytes is not read", path=path, advice=_SAVE_AGAIN)
     if fields["type"] not in _NRRD_TYPES:
-        raise InputError(f"voxels of type '{fields['type']}' are not labels", path=path)
+        raise InputError(f"voxels of type '{fields['type'][:40]}' are not labels", path=path)
     if "spacings" in fields:
         checked_geometry(_numbers(fields["spacings"], path), path=path)
     for vector in re.findall(r"\(([^)]*)\)", fields.get("spacedirections", "")):
         checked_geometry([math.hypot(*_numbers(vector.replace(",", " "), path))], path=path)
     encoding = fields["encoding"].lower()
     if encoding not in ("raw", "gzip", "gz"):
-        raise InputError(f"NRRD encoding '{encoding}' is not read", path=path, advice="Save it with encoding gzip")
+        raise InputError(f"NRRD encoding '{encoding[:40]}' is not read", path=path, advice="Save it with encoding gzip")
     big = fields.get("endian", "little").lower() == "big"
     return _label_map(
         path,
@@ -135,7 +138,10 @@ def write(path: Path, label_map: LabelMap) -> None:
     image.SetOrigin(label_map.origin)
     image.SetDirection([value for row in label_map.direction for value in row])
     try:
+        path.as_posix().encode()
         sitk.WriteImage(image, str(path), useCompression=True)
+    except UnicodeEncodeError:  # over which SimpleITK would end the process
+        raise InputError("it cannot be written: its name is not UTF-8", path=path) from None
     except RuntimeError as error:
         raise InputError(f"it cannot be written ({_reason(error)})", path=path) from None
 
@@ -205,11 +211,12 @@ def _label_map(
 def _geometry(path: Path, shape: tuple[int, ...], sizes: list[int]) -> dict[str, Any]:
     """Return spacing, origin and direction as ITK understands the header."""
     reader = _simpleitk().ImageFileReader()
-    reader.SetFileName(str(path))
-    try:
-        reader.ReadImageInformation()
-    except RuntimeError as error:
-        raise InputError(f"ITK cannot read it ({_reason(error)})", path=path, advice=_SAVE_AGAIN) from None
+    with _name_for_itk(path) as name:
+        reader.SetFileName(name)
+        try:
+            reader.ReadImageInformation()
+        except RuntimeError as error:
+            raise InputError(f"ITK cannot read it ({_reason(error)})", path=path, advice=_SAVE_AGAIN) from None
     if list(reader.GetSize()) != sizes or reader.GetNumberOfComponents() != 1:
         raise InputError(
             f"ITK reads the header as {' × '.join(map(str, reader.GetSize()))} voxels of "
@@ -227,6 +234,20 @@ def _geometry(path: Path, shape: tuple[int, ...], sizes: list[int]) -> dict[str,
         "origin": reader.GetOrigin()[:kept],
         "direction": tuple(tuple(row) for row in direction.tolist()),
     }
+
+
+@contextmanager
+def _name_for_itk(path: Path) -> Iterator[str]:
+    """Give a file a name in UTF-8: SimpleITK ends the process over any other."""
+    try:
+        path.as_posix().encode()
+    except UnicodeEncodeError:
+        with TemporaryDirectory(prefix="podium-") as folder:
+            link = Path(folder) / f"image{path.suffix.lower()}"
+            link.symlink_to(path.absolute())
+            yield str(link)
+    else:
+        yield str(path)
 
 
 def _simpleitk() -> Any:

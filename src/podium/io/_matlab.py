@@ -23,7 +23,7 @@ from podium.model import InputError
 __all__ = ["MAX_VARIABLE_BYTES", "read_mat"]
 
 MAX_VARIABLE_BYTES = 2**29
-"""A variable of a MATLAB file that unpacks to more bytes than this is refused."""
+"""A variable of a MATLAB file that unpacks to more bytes than this, or would as float64, is refused."""
 
 Matrices = dict[str, npt.NDArray[np.float64]]
 
@@ -102,18 +102,18 @@ def _read_mat5(file: BinaryIO, order: str, names: Collection[str], path: Path) -
                 raise InputError(f"there are two variables called '{header.name}'", path=path)
             file.seek(start)
             found[header.name] = _matrix(_content(file, kind, count, path, most=None), header, order, path)
-        present.append(header.name)
+        present.append(header.name or f"something of class {header.kind}")
         file.seek(start + count)
     return present, found
 
 
-def _content(file: BinaryIO, kind: int, count: int, path: Path, *, most: int | None) -> bytes:
+def _content(file: BinaryIO, kind: int, count: int, path: Path, *, most: int | None) -> memoryview:
     """Return what is inside a variable, unpacked: its beginning, or all of it."""
     limit = MAX_VARIABLE_BYTES if most is None else most
     if kind == _MATRIX:
         if count > limit:
             raise _too_large(path)
-        return file.read(count)
+        return memoryview(file.read(count))
     unpacker = zlib.decompressobj()
     try:
         content = unpacker.decompress(file.read(count), limit)
@@ -121,10 +121,10 @@ def _content(file: BinaryIO, kind: int, count: int, path: Path, *, most: int | N
         raise _damaged(f"its compressed data is damaged ({error})", path) from None
     if most is None and not unpacker.eof:
         raise _too_large(path) if unpacker.unconsumed_tail else _damaged("its compressed data ends too early", path)
-    return content[8:]  # behind the tag of the matrix
+    return memoryview(content)[8:]  # behind the tag of the matrix
 
 
-def _elements(content: bytes, order: str, path: Path) -> Iterator[tuple[int, bytes]]:
+def _elements(content: memoryview, order: str, path: Path) -> Iterator[tuple[int, memoryview]]:
     """Yield type and bytes of the parts that a variable is made of."""
     at = 0
     while at + 8 <= len(content):
@@ -138,7 +138,7 @@ def _elements(content: bytes, order: str, path: Path) -> Iterator[tuple[int, byt
         at = -(-(start + count) // 8) * 8
 
 
-def _header(head: bytes, order: str, path: Path) -> _Header:
+def _header(head: memoryview, order: str, path: Path) -> _Header:
     """Read the first parts of a variable: flags, shape and name."""
     parts = list(islice(_elements(head, order, path), 1))
     if not parts or len(parts[0][1]) != 8:
@@ -153,10 +153,10 @@ def _header(head: bytes, order: str, path: Path) -> _Header:
     if len(parts) < 3 or parts[1][0] != _INT32 or len(parts[1][1]) % 4:
         raise _damaged("a variable without a shape", path)
     shape = struct.unpack(f"{order}{len(parts[1][1]) // 4}i", parts[1][1])
-    return _Header(kind, complex=bool(flags & _COMPLEX), shape=shape, name=parts[2][1].decode("latin1").rstrip("\0"))
+    return _Header(kind, complex=bool(flags & _COMPLEX), shape=shape, name=str(parts[2][1], "latin1").rstrip("\0"))
 
 
-def _matrix(content: bytes, header: _Header, order: str, path: Path) -> npt.NDArray[np.float64]:
+def _matrix(content: memoryview, header: _Header, order: str, path: Path) -> npt.NDArray[np.float64]:
     """Return the numbers of a variable."""
     kind = f"complex {header.kind}" if header.complex else header.kind
     if kind not in _NUMERIC:
@@ -170,6 +170,8 @@ def _matrix(content: bytes, header: _Header, order: str, path: Path) -> npt.NDAr
     if min(header.shape, default=-1) < 0 or len(parts[3][1]) != expected:
         shape = " × ".join(map(str, header.shape))
         raise _damaged(f"'{header.name}' should be {shape} and holds {len(parts[3][1]):,} bytes", path)
+    if math.prod(header.shape) * 8 > MAX_VARIABLE_BYTES:
+        raise _too_large(path)
     return _floats(np.frombuffer(parts[3][1], dtype)).reshape(header.shape, order="F")
 
 
@@ -187,19 +189,15 @@ def _read_hdf5(path: Path, names: Collection[str]) -> tuple[list[str], Matrices]
     with open_hdf5(path) as file:
         present = [str(name) for name in file]
         for name in (name for name in names if name in present):
-            data = dataset(file, name, path=path)
-            kind = data.attrs.get("MATLAB_class", b"double")
-            kind = kind.decode("latin1") if isinstance(kind, bytes) else str(kind)
-            if kind not in _NUMERIC or "MATLAB_empty" in data.attrs:
+            data = dataset(file, name, path=path, texts=("MATLAB_class", "MATLAB_empty"))
+            kind = data.texts["MATLAB_class"] or "double"
+            if kind not in _NUMERIC or data.shape is None or data.texts["MATLAB_empty"] is not None:
                 what = "empty" if kind in _NUMERIC else f"of class {kind}"
                 raise InputError(f"'{name}' is {what}", path=path, advice=_FULL)
-            # Shape and pieces are promises: a small file may make large ones.
-            if max(math.prod(data.shape), math.prod(data.chunks or ())) * data.dtype.itemsize > MAX_VARIABLE_BYTES:
+            # A small file may promise a large matrix.
+            if max(data.nbytes, (data.size or 0) * 8) > MAX_VARIABLE_BYTES:
                 raise _too_large(path)
-            try:
-                found[name] = _floats(data[()]).T  # the file lists MATLAB's axes from the last
-            except OSError as error:
-                raise _damaged(f"'{name}' cannot be read ({error})", path) from None
+            found[name] = _floats(data[()]).T  # the file lists MATLAB's axes from the last
     return present, found
 
 

@@ -13,12 +13,16 @@ from podium._jit import kernel
 from podium.io._buffers import Buffers
 from podium.model import Box, InputError, LabelMap
 
-__all__ = ["Narrower"]
+__all__ = ["MAX_LABELS", "Narrower"]
+
+MAX_LABELS = 2**16
+"""A label map with more different labels than this is refused."""
 
 _FINE, _WIDER, _NEGATIVE, _NOT_A_NUMBER, _FRACTION = range(5)
 _LABEL_TYPES = (np.uint8, np.uint16, np.uint32)
 _LARGEST = {1: 2**8 - 1, 2: 2**16 - 1, 4: 2**32 - 1}
 _BLOCK_BYTES = 256
+_COUNTED_TOGETHER = 2**22
 _buffers = Buffers()
 
 
@@ -135,6 +139,21 @@ class Narrower:
         self._counts = counts
         return True
 
+    def _counted(self) -> dict[int, int]:
+        """Count large labels a piece at a time; an image may hold as many as it has voxels."""
+        counts: dict[int, int] = {}
+        for start in range(0, self._out.size, _COUNTED_TOGETHER):
+            labels, voxels = np.unique(self._out[start : start + _COUNTED_TOGETHER], return_counts=True)
+            for label, count in zip(labels[: MAX_LABELS + 1].tolist(), voxels.tolist(), strict=False):
+                counts[label] = counts.get(label, 0) + count
+            if len(counts) > MAX_LABELS:
+                raise InputError(
+                    f"there are more than {MAX_LABELS:,} different labels",
+                    path=self._path,
+                    advice="A label map holds whole numbers from 0; was an image saved instead?",
+                )
+        return dict(sorted(counts.items()))
+
     def _unusable(self, value: Any, status: int) -> InputError:
         found = {
             _WIDER: f"label {value} is larger than 4294967295",
@@ -155,8 +174,7 @@ class Narrower:
         dimensions = len(self._shape)
         counts = {int(label): int(self._counts[label]) for label in np.flatnonzero(self._counts)}
         if self._out.dtype == np.uint32:  # the few files with labels past 65535
-            labels, voxels = np.unique(self._out, return_counts=True)
-            counts = dict(zip(labels.tolist(), voxels.tolist(), strict=True))
+            counts = self._counted()
         else:
             background = self._out.size - sum(counts.values())
             counts = ({0: background} if background else {}) | counts

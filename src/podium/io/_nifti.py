@@ -48,7 +48,7 @@ def _header(stream: Stream, path: Path) -> Any:
     kind, length = (Nifti2Header, 540) if 540 in sizes else (Nifti1Header, 348)
     block = start + stream.read(length - 4)
     magic = block[4:8] if kind is Nifti2Header else block[344:348]
-    if length not in sizes or magic not in (b"n+1\0", b"n+2\0"):
+    if length not in sizes or len(block) != length or magic not in (b"n+1\0", b"n+2\0"):
         hint = "a .hdr/.img pair is not read, save it as one .nii.gz" if magic[:2] == b"ni" else _SAVE_AGAIN
         raise InputError("this is not a NIfTI file (its header has the wrong size or magic)", path=path, advice=hint)
     return kind(block, endianness=sizes[length], check=False)  # type: ignore[no-untyped-call]
@@ -84,14 +84,18 @@ def _scaling(header: Any, path: Path) -> tuple[float, float]:
 
 def _geometry(header: Any, path: Path, dimensions: int) -> dict[str, Any]:
     """Return spacing, origin and direction; nibabel's right–anterior–superior becomes left–posterior–superior."""
+    from nibabel.spatialimages import HeaderDataError
+
     stored = np.array(header["pixdim"][1 : 1 + dimensions], np.float64)
     checked_geometry(stored.tolist(), path=path)
     unit = int(header["xyzt_units"]) & 7
     if unit not in _MILLIMETRES:
         raise InputError(f"the header measures lengths in unit {unit}, which is none", path=path, advice=_SAVE_AGAIN)
+    # The format knows a sign here; nibabel refuses what is neither 1 nor −1, such as the 0 that some programs write.
+    header["pixdim"][0] = -1.0 if header["pixdim"][0] < 0 else 1.0
     try:
         affine = np.asarray(header.get_best_affine(), np.float64)
-    except ValueError as error:  # a quaternion longer than one
+    except (ValueError, HeaderDataError) as error:  # a quaternion longer than one
         raise InputError(f"the orientation is unreadable ({error})", path=path, advice=_SAVE_AGAIN) from None
     affine[:2] *= -1
     lengths = np.linalg.norm(affine[:3, :dimensions], axis=0)

@@ -11,7 +11,10 @@ from podium.model import InputError, LabelMap
 __all__ = ["MAX_VOXELS", "SUFFIXES", "read_label_map", "write_label_map"]
 
 MAX_VOXELS = 2**29
-"""More voxels than this are refused unless asked for: 512 × 512 × 2048, and half a gigabyte of memory."""
+"""More voxels than this are refused unless asked for: 512 × 512 × 2048.
+
+A voxel takes one byte of memory; six for a moment, where a label is larger than 65535.
+"""
 
 SUFFIXES = (".nii.gz", ".nii", ".mha", ".mhd", ".nrrd")
 """What a label map's file name may end with."""
@@ -57,6 +60,8 @@ def read_label_map(
             from podium.io._itk import read_nrrd as reader
     if path.is_dir():
         raise InputError("this is a folder, a label map is one file", path=path)
+    if path.exists() and not path.is_file():  # reading a pipe would wait for ever
+        raise InputError("this is not a plain file", path=path)
     return reader(path, dimensions=dimensions, max_voxels=max_voxels)
 
 

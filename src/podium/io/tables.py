@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterable, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,10 +18,14 @@ from podium.model import InputError
 
 __all__ = ["MAX_TEXT_BYTES", "MAX_VARIABLE_BYTES", "Table", "read_csv", "read_lines", "read_mat", "read_timing"]
 
-MAX_TEXT_BYTES = 2**26
-"""A text file with more bytes than this is refused."""
+MAX_TEXT_BYTES = 2**24
+"""A text file with more bytes than this is refused. Reading one takes up to 32 times as much memory."""
 
 _SHOWN = 5
+_MOST_COLUMNS = 1000
+
+Row = tuple[int, str, list[str]]
+"""Its line, its name, and its fields."""
 
 
 class Table(NamedTuple):
@@ -40,16 +45,17 @@ def read_lines(path: Path, columns: Sequence[str]) -> Table:
     InputError
         Lines of another form, with another count of numbers, or with the name of an earlier line; all are named.
     """
-    problems, rows = _Problems(), []
-    for place, line in enumerate(_text(path).splitlines(), start=1):
-        if not line.strip():
-            continue
-        name, colon, fields = line.partition(":")
-        if not colon or not name.strip():
-            problems.add(f"line {place} is not of the form 'name: {', '.join(columns)}'")
-            continue
-        rows.append((place, name.strip(), fields.split(",")))
-    return _table(rows, columns, problems, path)
+    problems = _Problems()
+
+    def rows() -> Iterator[Row]:
+        for place, line in enumerate(io.StringIO(_text(path), newline=None), start=1):
+            name, colon, fields = line.partition(":")
+            if colon and name.strip():
+                yield place, name.strip(), fields.split(",")
+            elif line.strip():
+                problems.add(f"line {place} is not of the form 'name: {', '.join(columns)}'")
+
+    return _table(rows(), columns, problems, path)
 
 
 def read_csv(path: Path, columns: Sequence[str], *, optional: Sequence[str] = ()) -> Table:
@@ -77,15 +83,18 @@ def read_csv(path: Path, columns: Sequence[str], *, optional: Sequence[str] = ()
     _demand(header, columns, path)
     read = [*columns, *(name for name in optional if name.lower() in header)]
     places = [header.index(name.lower()) for name in read]
-    problems, rows = _Problems(), []
-    for place, fields in lines:
-        if len(fields) != len(header):
-            problems.add(f"line {place} has {len(fields)} fields, the first line {len(header)}")
-        elif not fields[0].strip():
-            problems.add(f"line {place} has no name")
-        else:
-            rows.append((place, fields[0].strip(), [fields[at] for at in places]))
-    return _table(rows, read, problems, path)
+    problems = _Problems()
+
+    def rows() -> Iterator[Row]:
+        for place, fields in lines:
+            if len(fields) != len(header):
+                problems.add(f"line {place} has {len(fields)} fields, the first line {len(header)}")
+            elif not fields[0].strip():
+                problems.add(f"line {place} has no name")
+            else:
+                yield place, fields[0].strip(), [fields[at] for at in places]
+
+    return _table(rows(), read, problems, path)
 
 
 def read_timing(path: Path) -> dict[str, tuple[float, float | None]]:
@@ -115,8 +124,10 @@ def read_timing(path: Path) -> dict[str, tuple[float, float | None]]:
         frames = _number(row["frames"]) if row.get("frames") else None
         if not row["case"]:
             problems.add(f"line {place} names no case")
+        elif not row["case"].isprintable():
+            problems.add(f"line {place}: the case {_shown(row['case'])} has characters that cannot be shown")
         elif row["case"] in timing:
-            problems.add(f"line {place}: case {row['case']} is listed a second time")
+            problems.add(f"line {place}: case {row['case'][:40]} is listed a second time")
         elif seconds is None or not 0 <= seconds < math.inf:
             problems.add(f"line {place}: seconds are {row['seconds'][:40]!r}, not a number from 0")
         elif row.get("frames") and (frames is None or not 0 < frames < math.inf):
@@ -128,33 +139,36 @@ def read_timing(path: Path) -> dict[str, tuple[float, float | None]]:
 
 
 class _Problems:
-    """Everything that is wrong with a file, so that it can be said at once."""
+    """What is wrong with a file, so that it can be said at once: the first few in words, of the others the number."""
 
     def __init__(self) -> None:
-        self._all: list[str] = []
+        self._first: list[str] = []
+        self._count = 0
 
     def add(self, problem: str) -> None:
-        self._all.append(problem)
+        self._count += 1
+        if len(self._first) < _SHOWN:
+            self._first.append(problem)
 
     def raise_for(self, path: Path) -> None:
         """Raise an error that names the first problems, if there are any."""
-        if self._all:
-            more = f"; and {len(self._all) - _SHOWN} more" if len(self._all) > _SHOWN else ""
-            raise InputError("; ".join(self._all[:_SHOWN]) + more, path=path)
+        if self._first:
+            more = f"; and {self._count - _SHOWN} more" if self._count > _SHOWN else ""
+            raise InputError("; ".join(self._first) + more, path=path)
 
 
-def _table(
-    rows: Iterable[tuple[int, str, list[str]]], columns: Sequence[str], problems: _Problems, path: Path
-) -> Table:
+def _table(rows: Iterable[Row], columns: Sequence[str], problems: _Problems, path: Path) -> Table:
     """Turn lines (place, name, fields) into numbers, or say what is wrong with them."""
     names: dict[str, int] = {}
-    values = []
+    values = array("d")  # a list of lists would take ten times as much
     for place, name, fields in rows:
         if len(fields) != len(columns):
             problems.add(
                 f"line {place} ({name[:40]}) has {len(fields)} values, not {len(columns)}: {', '.join(columns)}"
             )
             continue
+        if not name.isprintable():
+            problems.add(f"line {place}: the name {_shown(name)} has characters that cannot be shown")
         if name in names:
             problems.add(f"line {place}: {name[:40]} was in line {names[name]} already")
         names.setdefault(name, place)
@@ -162,11 +176,17 @@ def _table(
         for column, field, number in zip(columns, fields, numbers, strict=True):
             if number is None:
                 problems.add(f"line {place} ({name[:40]}): {column} is {field.strip()[:40]!r}, not a number")
-        values.append([math.nan if number is None else number for number in numbers])
+        values.extend(math.nan if number is None else number for number in numbers)
     problems.raise_for(path)
     if not values:
         raise InputError("there are no rows", path=path)
-    return Table(tuple(names), dict(zip(columns, np.array(values, np.float64).T, strict=True)))
+    table = np.array(values, np.float64).reshape(-1, len(columns))
+    return Table(tuple(names), dict(zip(columns, table.T, strict=True)))
+
+
+def _shown(name: str) -> str:
+    """Return the beginning of a name with escapes for what cannot be shown."""
+    return ascii(name[:40])
 
 
 def _number(field: str) -> float | None:
@@ -177,19 +197,28 @@ def _number(field: str) -> float | None:
         return None
 
 
-def _csv(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
+def _csv(path: Path) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
     """Return the names in the first line, in lower case, and the other lines with their numbers."""
     reader = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
-    try:
-        lines = [(reader.line_num, fields) for fields in reader if any(field.strip() for field in fields)]
-    except csv.Error as error:
-        raise InputError(f"line {reader.line_num} is not CSV ({error})", path=path) from None
-    if not lines:
+
+    def content() -> Iterator[tuple[int, list[str]]]:
+        try:
+            for fields in reader:
+                if any(field.strip() for field in fields):
+                    yield reader.line_num, fields
+        except csv.Error as error:
+            raise InputError(f"line {reader.line_num} is not CSV ({error})", path=path) from None
+
+    lines = content()
+    first = next(lines, None)
+    if first is None:
         raise InputError("the file is empty", path=path)
-    header = [name.strip().lower() for name in lines[0][1]]
+    header = [name.strip().lower() for name in first[1]]
+    if len(header) > _MOST_COLUMNS:
+        raise InputError(f"the first line has {len(header):,} columns", path=path)
     if double := sorted({name for name in header if name and header.count(name) > 1}):
         raise InputError(f"two columns are called '{double[0][:40]}'", path=path)
-    return header, lines[1:]
+    return header, lines
 
 
 def _demand(header: list[str], columns: Sequence[str], path: Path) -> None:

@@ -143,7 +143,7 @@ class _File(Prediction):
     def strips(self, name: str, *, width: int) -> Iterator[Strip]:
         stored = self._stored(name)
         chunks = stored.chunks or (1, 3, 1)
-        compressed = stored.chunks is not None and stored.id.get_create_plist().get_nfilters() > 0
+        compressed = stored.filtered
         if compressed and math.prod(chunks) * stored.dtype.itemsize > _LARGEST_CHUNK_BYTES:
             raise InputError(
                 f"'{name}' is compressed in chunks of {' × '.join(map(str, chunks))}, too large to be read in pieces",

@@ -1,0 +1,452 @@
+"""The readers that are fuzzed, and small valid files of every kind that each of them reads."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import struct
+import sys
+import tarfile
+import zipfile
+import zlib
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+
+import h5py
+import label_files
+import numpy as np
+from fuzzing import Target
+from scipy.io import savemat
+
+from podium.challenges.csv2026.files import read_sample
+from podium.challenges.tusrec._prediction import open_prediction
+from podium.evaluate.submissions import Submission, opened
+from podium.io import read_label_map, read_scores, read_timing
+from podium.io.arrays import dataset, open_hdf5, read_npy, read_npz
+from podium.io.tables import read_csv, read_lines, read_mat
+from podium.model import Expected, InputError
+
+LABELS = label_files.labels((9, 7, 5))
+OURS = ("podium/io/", "podium/evaluate/", "podium/challenges/", "podium/model/labelmap", "podium/model/errors")
+
+
+def same(content: bytes) -> bytes:
+    return content
+
+
+def regzip(content: bytes) -> bytes:
+    return gzip.compress(content, 1)
+
+
+# Label maps
+
+
+def nifti_seeds() -> list[bytes]:
+    plain = [
+        label_files.nifti(LABELS),
+        label_files.nifti(LABELS.astype("f4"), spacing=(0.5, 0.7, 2.0)),
+        label_files.nifti(LABELS.astype("i2"), byte_order=">"),
+        label_files.nifti(LABELS.astype("i4") * 70000),
+        label_files.nifti(LABELS.astype("u2"), slope=2.0, intercept=0.0),
+        label_files.nifti(LABELS[:, :, 0], spacing=(1.0, 1.0)),
+        label_files.nifti(
+            LABELS,
+            at_254=struct.pack("<h", 1),
+            at_280=struct.pack("<12f", 1, 0, 0, 5, 0, 1, 0, 6, 0, 0, 1, 7),
+        ),
+        label_files.nifti(LABELS, at_252=struct.pack("<h", 1), at_256=struct.pack("<6f", 0.5, 0.5, 0.5, 1, 2, 3)),
+        _nifti2(),
+    ]
+    return [regzip(content) for content in plain]
+
+
+def compile_kernels() -> None:
+    """Have the kernels compiled for voxels of every type, which takes longer than reading any file may."""
+    with TemporaryDirectory() as folder:
+        for kind in label_files.CODES:
+            labels = np.zeros((4, 4, 4), kind)
+            labels[1, 1, 1] = min(70_000, np.iinfo(kind).max if kind[0] != "f" else 70_000)
+            read_label_map(label_files.write(Path(folder) / "a.nii", label_files.nifti(labels)))
+
+
+def _nifti2() -> bytes:
+    import nibabel
+
+    return nibabel.Nifti2Image(LABELS, np.eye(4)).to_bytes()
+
+
+def gunzip(content: bytes) -> bytes:
+    return zlib.decompressobj(31).decompress(content, 1 << 17)
+
+
+def meta(lines: str = "", *, data: bytes = LABELS.tobytes(order="F"), kind: str = "MET_UCHAR") -> bytes:
+    head = f"ObjectType = Image\nNDims = 3\nBinaryData = True\n{lines}DimSize = 9 7 5\nElementType = {kind}\n"
+    return f"{head}ElementDataFile = LOCAL\n".encode() + data
+
+
+def metaimage_seeds() -> list[bytes]:
+    packed = zlib.compress(LABELS.tobytes(order="F"))
+    matrix = "TransformMatrix = 1 0 0 0 1 0 0 0 1\nOffset = 1 2 3\nCenterOfRotation = 0 0 0\n"
+    return [
+        meta(),
+        meta("ElementSpacing = 1 2 3\n" + matrix),
+        meta(f"CompressedData = True\nCompressedDataSize = {len(packed)}\n", data=packed),
+        meta("BinaryDataByteOrderMSB = True\n", data=LABELS.astype(">i2").tobytes(order="F"), kind="MET_SHORT"),
+        meta(data=LABELS.astype("<f4").tobytes(order="F"), kind="MET_FLOAT"),
+    ]
+
+
+def nrrd(lines: str = "", *, data: bytes = LABELS.tobytes(order="F"), kind: str = "uint8", how: str = "raw") -> bytes:
+    head = f"NRRD0004\n# made by hand\ntype: {kind}\ndimension: 3\nsizes: 9 7 5\nencoding: {how}\n{lines}\n"
+    return head.encode() + data
+
+
+def nrrd_seeds() -> list[bytes]:
+    space = "space: left-posterior-superior\nspace directions: (1,0,0) (0,2,0) (0,0,3)\nspace origin: (1,2,3)\n"
+    return [
+        nrrd(),
+        nrrd("endian: little\nspacings: 1 2 3\n"),
+        nrrd("endian: little\n" + space),
+        nrrd("endian: big\n", data=LABELS.astype(">i2").tobytes(order="F"), kind="short"),
+        nrrd("endian: little\n", data=gzip.compress(LABELS.tobytes(order="F")), how="gzip"),
+    ]
+
+
+# Arrays
+
+
+def hdf5(*, matlab: bool = False, **options: object) -> bytes:
+    stream = io.BytesIO()
+    numbers = np.arange(48.0).reshape(8, 6)
+    with h5py.File(stream, "w", **options) as file:
+        file["x"] = numbers
+        file["x"].attrs["MATLAB_class"] = np.bytes_("double")
+        file.create_dataset("y", data=numbers, chunks=(4, 3), compression="gzip", shuffle=True, fletcher32=True)
+        file.create_dataset("long_mask", data=LABELS[:, :, 1] % 3, chunks=(5, 5), compression="lzf")
+        file.create_dataset("trans_mask", data=LABELS[:, :, 2] % 3, chunks=(9, 7), maxshape=(None, None))
+        file["cls"] = 1
+        file.create_dataset("GP", (4, 3, 6), "<f4", chunks=(1, 3, 6), fillvalue=2.0)
+        file["GP"][1] = 1
+        file["LP"] = np.zeros((4, 3, 6), ">f4")
+    content = stream.getvalue()
+    return b"MATLAB 7.3 MAT-file".ljust(124) + b"\0\2IM" + content[128:] if matlab else content
+
+
+def crowded_hdf5(**options: object) -> bytes:
+    """Return a file with the structures that only many names, attributes and chunks bring about."""
+    stream = io.BytesIO()
+    with h5py.File(stream, "w", **options) as file:
+        file.create_dataset("x", data=np.arange(40.0), chunks=(1,), maxshape=(None,))  # an extensible array, or a tree
+        file.create_dataset("y", data=np.arange(36).reshape(6, 6), chunks=(1, 1), maxshape=(None, None))
+        properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        properties.set_layout(h5py.h5d.COMPACT)
+        made = h5py.h5d.create(file.id, b"GP", h5py.h5t.STD_I32BE, h5py.h5s.create_simple((2, 3, 2)), properties)
+        made.write(h5py.h5s.ALL, h5py.h5s.ALL, np.arange(12, dtype="i4"))
+        file.create_dataset("LP", data=np.ones((2, 3, 2)) > 0, chunks=(2, 3, 2), compression="gzip")
+        for number in range(30):
+            file.create_group(f"group {number}")
+            file["x"].attrs[f"attribute {number}"] = number
+        file["long_mask"] = h5py.SoftLink("/x")
+        file["trans_mask"] = h5py.ExternalLink("input.h5", "/y")
+        file["cls"] = "text"
+    return stream.getvalue()
+
+
+def hdf5_seeds() -> list[bytes]:
+    return [
+        *(hdf5(), hdf5(libver="latest"), hdf5(track_order=True), hdf5(userblock_size=512)),
+        *(crowded_hdf5(), crowded_hdf5(libver="latest")),
+    ]
+
+
+def lookup3(data: bytes) -> int:
+    """Return the checksum that HDF5 has from Bob Jenkins, so that damage behind one is seen."""
+    mask = 0xFFFFFFFF
+
+    def turned(value: int, by: int) -> int:
+        return (value << by | value >> (32 - by)) & mask
+
+    a = b = c = 0xDEADBEEF + len(data) & mask
+    at, left = 0, len(data)
+    while left > 12:
+        x, y, z = struct.unpack_from("<III", data, at)
+        a, b, c = a + x & mask, b + y & mask, c + z & mask
+        for by_c, by_a, by_b in ((4, 6, 8), (16, 19, 4)):
+            a = a - c & mask ^ turned(c, by_c)
+            c = c + b & mask
+            b = b - a & mask ^ turned(a, by_a)
+            a = a + c & mask
+            c = c - b & mask ^ turned(b, by_b)
+            b = b + a & mask
+        at, left = at + 12, left - 12
+    if not left:
+        return c
+    x, y, z = struct.unpack("<III", data[at:].ljust(12, b"\0"))
+    a, b, c = a + x & mask, b + y & mask, c + z & mask
+    for target, source, by in (("c", "b", 14), ("a", "c", 11), ("b", "a", 25), ("c", "b", 16), ("a", "c", 4)):
+        a, b, c = _final(a, b, c, target, source, by)
+    for target, source, by in (("b", "a", 14), ("c", "b", 24)):
+        a, b, c = _final(a, b, c, target, source, by)
+    return c
+
+
+def _final(a: int, b: int, c: int, target: str, source: str, by: int) -> tuple[int, int, int]:
+    values = {"a": a, "b": b, "c": c}
+    other = values[source]
+    rotated = (other << by | other >> (32 - by)) & 0xFFFFFFFF
+    values[target] = (values[target] ^ other) - rotated & 0xFFFFFFFF
+    return values["a"], values["b"], values["c"]
+
+
+def checksummed_hdf5(content: bytes) -> bytes:
+    """Mend the checksums of the superblock and of object headers."""
+    data = bytearray(content)
+    start = data.find(b"\x89HDF\r\n\x1a\n")
+    if start >= 0 and len(data) > start + 48 and data[start + 8] in (2, 3):
+        struct.pack_into("<I", data, start + 44, lookup3(bytes(data[start : start + 44])))
+    at = -1
+    while (at := data.find(b"OHDR", at + 1)) >= 0 and at + 40 < len(data):
+        flags = data[at + 5]
+        begin = at + 6 + 16 * bool(flags & 0x20) + 4 * bool(flags & 0x10)
+        width = 1 << (flags & 3)
+        end = begin + width + int.from_bytes(data[begin : begin + width], "little")
+        if end + 4 <= len(data):
+            struct.pack_into("<I", data, end, lookup3(bytes(data[at:end])))
+    return bytes(data)
+
+
+def read_hdf5(path: Path) -> None:
+    """Read as the challenges do: names, whole arrays, and pieces of large ones."""
+    with open_hdf5(path) as file:
+        names = [str(name) for name in file]
+        for name in ("x", "y", "GP", "LP", *names[:2]):
+            try:
+                stored = dataset(file, name, path=path)
+                if stored.shape is None:
+                    continue
+                np.asarray(stored[()], np.float64)
+                if stored.ndim == 3 and stored.size:
+                    buffer = np.empty((1, *stored.shape[1:]), np.float32)
+                    stored.read_direct(buffer, np.s_[-1 + len(stored) : len(stored), :, 0:], np.s_[:1])
+            except InputError as error:
+                _one_line(error)
+    read_sample(path)
+    with open_prediction(path) as prediction:
+        for name in sorted(prediction.names())[:4]:
+            try:
+                shape, _ = prediction.numbers(name)
+                if len(shape) == 3 and 0 < np.prod(shape) < 2**24:
+                    for _, frames in prediction.strips(name, width=1):
+                        sum(map(np.sum, frames))
+            except InputError as error:
+                _one_line(error)
+
+
+def _one_line(error: InputError) -> None:
+    assert str(error).isprintable()
+
+
+def npy(array: np.ndarray, *, version: tuple[int, int] | None = None) -> bytes:
+    stream = io.BytesIO()
+    np.lib.format.write_array(stream, array, version=version)
+    return stream.getvalue()
+
+
+def npy_seeds() -> list[bytes]:
+    numbers = np.arange(24.0).reshape(2, 3, 4)
+    return [npy(numbers), npy(np.asfortranarray(numbers), version=(2, 0)), npy(np.array(7, ">i2")), npy(numbers > 3)]
+
+
+def read_numpy_file(path: Path) -> None:
+    with np.errstate(all="ignore"):
+        np.array(read_npy(path), np.float64).sum()
+
+
+def npz_seeds() -> list[bytes]:
+    contents = []
+    for save in (np.savez, np.savez_compressed):
+        stream = io.BytesIO()
+        save(stream, GP=np.zeros((4, 3, 6), "f4"), GL=np.ones((3, 5)), LP=np.asfortranarray(np.ones((4, 3, 6))))
+        contents.append(stream.getvalue())
+    return contents
+
+
+def read_numpy_archive(path: Path) -> None:
+    for name in ("GP", "GL", "LP"):
+        read_npz(path, name)
+    with open_prediction(path) as prediction:
+        for name in sorted(prediction.names())[:4]:
+            shape, _ = prediction.numbers(name)
+            if len(shape) == 3 and 0 < np.prod(shape) < 2**24:
+                for _, frames in prediction.strips(name, width=1):
+                    sum(map(np.sum, frames))
+            else:
+                prediction.small(name)
+
+
+# Tables
+
+
+def mat_seeds() -> list[bytes]:
+    contents = []
+    numbers = np.arange(12.0).reshape(3, 4) / 7
+    for packed in (False, True):
+        stream = io.BytesIO()
+        others = {"text": "hello", "cell": np.array([1, "x"], object), "structure": {"a": 1.0}}
+        savemat(stream, {**others, "x": numbers, "y": np.array([[1, 2]], np.int16)}, do_compression=packed)
+        contents.append(stream.getvalue())
+    return contents
+
+
+def unpacked_mat(content: bytes) -> bytes:
+    """Return a MATLAB file with its variables unpacked."""
+    out, at = bytearray(content[:128]), 128
+    while at + 8 <= len(content):
+        kind, count = struct.unpack_from("<II", content, at)
+        inside = content[at + 8 : at + 8 + count]
+        out += zlib.decompressobj().decompress(inside, 1 << 16) if kind == 15 else content[at : at + 8 + count]
+        at += 8 + count
+    return bytes(out)
+
+
+def packed_mat(content: bytes) -> bytes:
+    """Pack each variable again."""
+    out, at = bytearray(content[:128]), 128
+    while at + 8 <= len(content):
+        _, count = struct.unpack_from("<II", content, at)
+        inside = zlib.compress(content[at : at + 8 + count])
+        out += struct.pack("<II", 15, len(inside)) + inside
+        at += 8 + count
+    return bytes(out)
+
+
+def lines_seeds() -> list[bytes]:
+    return [b"one: 1, 2.5e-1\r\n\r\n two :,nan\n", "\ufeffdrei: 1, 2\nzwölf: 3, -4\n".encode()]
+
+
+def csv_seeds() -> list[bytes]:
+    return ['\ufeffimage, b ,A,note\r\n"one",2,1,x\r\n\r\ntwo,,3,y\r\n'.encode(), b'n,A,B\n"a ""b""",1,2\nc,1e3,-0.5\n']
+
+
+def timing_seeds() -> list[bytes]:
+    return [b"case,seconds,frames\na,1.5,20\nb,0,\n", b"Seconds, Case\n2, x\n"]
+
+
+def scores_seeds() -> list[bytes]:
+    plain = b"submission,case,value,task\nA,1,0.5,x\nB,1,NA,x\nA,2,,y\n"
+    return [plain, regzip(plain), b'case,value,submission\n"a,b",1e3,"q ""x"""\n']
+
+
+# Archives
+
+FILES = {"team/case_1.nii": b"abc" * 99, "team/case_2.nii": bytes(600), "team/timing.csv": b"case,seconds\n", "x": b"1"}
+
+
+def zip_seeds() -> list[bytes]:
+    contents = []
+    for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        stream = io.BytesIO()
+        with zipfile.ZipFile(stream, "w", method) as packed:
+            packed.writestr("team/", "")
+            for name, content in FILES.items():
+                packed.writestr(name, content)
+            with packed.open("large", "w", force_zip64=True) as member:
+                member.write(b"z" * 50)
+            packed.comment = b"hello" * (method == zipfile.ZIP_STORED)
+        contents.append(stream.getvalue())
+    return contents
+
+
+def tar_seeds() -> list[bytes]:
+    contents = []
+    for form in (tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT):
+        stream = io.BytesIO()
+        with tarfile.open(fileobj=stream, mode="w", format=form) as packed:
+            folder = tarfile.TarInfo("team")
+            folder.type = tarfile.DIRTYPE
+            packed.addfile(folder)
+            long = {} if form == tarfile.USTAR_FORMAT else {"team/" + "ö" * 90 + "/" + "n" * 120: b"long"}
+            for name, content in (FILES | long).items():
+                info = tarfile.TarInfo(name)
+                info.size = len(content)
+                packed.addfile(info, io.BytesIO(content))
+        contents.append(regzip(stream.getvalue()))
+    return contents
+
+
+def checksummed_tar(content: bytes) -> bytes:
+    """Pack a tar file with the checksums of its headers mended."""
+    data = bytearray(content)
+    for at in range(0, len(data) - 511, 512):
+        if data[at + 257 : at + 262] == b"ustar":
+            data[at + 148 : at + 156] = b" " * 8
+            data[at + 148 : at + 156] = b"%06o\0 " % sum(data[at : at + 512])
+    return regzip(bytes(data))
+
+
+def read_archive(path: Path) -> None:
+    """Unpack, look for predictions, and see that nothing came to lie outside."""
+    wanted = [Expected(f"case_{k}", (f"case_{k}.nii", f"case_{k}.*")) for k in (1, 2, 3)]
+    with TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as around:
+        scratch = Path(around) / "scratch"
+        scratch.mkdir()
+        try:
+            with opened(Submission("team", path), wanted, scratch=scratch) as files:
+                for expected in wanted:
+                    try:
+                        found = files.find(expected)
+                    except InputError:
+                        continue
+                    assert found is None or found.resolve().is_relative_to(scratch.resolve())
+                assert all(remark.isprintable() for remark in files.unexpected(wanted))
+        finally:
+            assert [entry.name for entry in Path(around).iterdir()] == ["scratch"]
+            assert not list(scratch.iterdir())
+
+
+_META = (b"NDims", b"DimSize", b"ElementType", b"ElementDataFile", b"LOCAL", b"LIST", b"MET_UCHAR", b"MET_DOUBLE",
+         b"CompressedData", b"HeaderSize", b"ElementSpacing", b"TransformMatrix", b"ElementNumberOfChannels",
+         b"input.raw", b"../x", b"/etc/passwd", b" = ", b"True", b"ObjectSubType", b"BinaryData", b"Name", b"ID",
+         b"ElementSize", b"Offset", b"AnatomicalOrientation", b"NDims = 99")  # fmt: skip
+_NRRD = (b"type: ", b"sizes: ", b"dimension: ", b"encoding: ", b"space directions: ", b"space: ", b"raw", b"gzip",
+         b"bzip2", b"hex", b"data file: ", b"LIST", b"kinds: ", b"none", b"(1,0,0)", b"byte skip: ", b"line skip: ",
+         b"content: ", b"labels: ", b":=", b"units: ", b"measurement frame: ", b"NRRD0005", b"space dimension: ",
+         b"block size: ", b"centers: ", b"thicknesses: ", b"axis mins: ", b"old min: ", b"number: ")  # fmt: skip
+_HDF5 = (b"TREE", b"HEAP", b"SNOD", b"OHDR", b"FRHP", b"FHDB", b"FHIB", b"BTHD", b"BTLF", b"BTIN", b"FSHD", b"FSSE",
+         b"FAHD", b"FADB", b"EAHD", b"EAIB", b"EASB", b"EADB", b"OCHK", b"GCOL", b"\xff" * 8)  # fmt: skip
+_NUMPY = (b"'descr'", b"'fortran_order'", b"'shape'", b"True", b"False", b"'<f8'", b"'|O'", b"'<U9'", b"(", b")", b",",
+          b"'<f8', (2,)", b"[('a', '<f8')]", b"1L", b"__import__('os')", b"\x93NUMPY\x01\x00",
+          b"V8", b"'<m8[s]'")  # fmt: skip
+_CSV = (b",", b'"', b"\r", b"\n", b";", b"submission", b"case", b"value", b"seconds", b"frames", b":", b"\xef\xbb\xbf",
+        b"NA", b"\xc2\x85", b"\xe2\x80\xae", b"\xed\xa0\x80", b"task", b"cluster", b"\x28\xb5\x2f\xfd")  # fmt: skip
+_ZIP = (b"PK\x01\x02", b"PK\x03\x04", b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07", b"../x", b"/x", b"C:\\x", b"team",
+        b"\x01\x00\x10\x00", b"\x09\x70", b"a/" * 40)  # fmt: skip
+_TAR = (b"../x", b"/etc/x", b"ustar\0", b"ustar  \0", b"0", b"1", b"2", b"3", b"5", b"6", b"7", b"x", b"g", b"L", b"K",
+        b"S", b"V", b"path=", b"size=", b"30 path=../../x", b"GNU.sparse.major=1", b"\x80\0\0\0", b"\xff" * 8,
+        b"7777777")  # fmt: skip
+
+TARGETS = {
+    target.name: target
+    for target in (
+        Target("nifti", "input.nii.gz", nifti_seeds, read_label_map, watched=(*OURS, "nibabel/"), unwrap=gunzip,
+               wrap=regzip, prepare=compile_kernels),
+        Target("metaimage", "input.mha", metaimage_seeds, read_label_map, _META, OURS, prepare=compile_kernels),
+        Target("nrrd", "input.nrrd", nrrd_seeds, read_label_map, _NRRD, OURS, prepare=compile_kernels),
+        Target("hdf5", "input.h5", hdf5_seeds, read_hdf5, _HDF5, (*OURS, "h5py/"), unwrap=same, wrap=checksummed_hdf5),
+        Target("npy", "input.npy", npy_seeds, read_numpy_file, _NUMPY, OURS),
+        Target("npz", "input.npz", npz_seeds, read_numpy_archive, (*_ZIP, *_NUMPY), (*OURS, "zipfile")),
+        Target("mat", "input.mat", mat_seeds, lambda path: read_mat(path, ["x", "y"]), (b"\x0e\0\0\0", b"\x0f\0\0\0"),
+               OURS, unwrap=unpacked_mat, wrap=packed_mat),
+        Target("mat73", "input.mat", lambda: [hdf5(matlab=True, userblock_size=512)],
+               lambda path: read_mat(path, ["x", "y"]), _HDF5, (*OURS, "h5py/")),
+        Target("lines", "input.txt", lines_seeds, lambda path: read_lines(path, ("A", "B")), _CSV, OURS),
+        Target("csv", "input.csv", csv_seeds, lambda path: read_csv(path, ("A", "B"), optional=("C",)), _CSV, OURS),
+        Target("timing", "timing.csv", timing_seeds, read_timing, _CSV, OURS),
+        Target("scores", "input.csv", scores_seeds, read_scores, _CSV, OURS, 2**30),
+        Target("zip", "team.zip", zip_seeds, read_archive, _ZIP, (*OURS, "zipfile")),
+        Target("tar", "team.tar.gz", tar_seeds, read_archive, _TAR, (*OURS, "tarfile"), unwrap=gunzip,
+               wrap=checksummed_tar),
+    )
+}  # fmt: skip

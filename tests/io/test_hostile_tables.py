@@ -1,0 +1,157 @@
+"""Text made to do harm: tables that take memory, names that take over a terminal, packed bombs."""
+
+import gzip
+import os
+import subprocess
+import sys
+import textwrap
+import zlib
+
+import polars as pl
+import pytest
+
+from podium.io import read_scores, read_timing, scores
+from podium.io.tables import MAX_TEXT_BYTES, read_csv, read_lines
+from podium.model import InputError
+
+READERS = {
+    "lines": lambda path: read_lines(path, ("A",)),
+    "csv": lambda path: read_csv(path, ("A",)),
+    "timing": read_timing,
+    "scores": read_scores,
+}
+FORMS = {
+    "lines": "{name}: 1\n",
+    "csv": 'name,A\n"{name}",1\n',
+    "timing": 'case,seconds\n"{name}",1\n',
+    "scores": 'submission,case,value\n"{name}",1,2\n',
+}
+NAMES = {
+    "an escape": ("\x1b[2J", "\\x1b[2J"),
+    "a bell": ("a\x07b", "a\\x07b"),
+    "a zero": ("a\0b", "a\\x00b"),
+    "a turn of direction": ("a\u202eb", "a\\u202eb"),
+    "a line of Unicode": ("a\u2028b", "a\\u2028b"),
+}
+
+
+def written(tmp_path, content):
+    path = tmp_path / "a.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("reader", READERS)
+def test_names_that_cannot_be_shown(tmp_path, reader, name):
+    stored, shown = NAMES[name]
+    with pytest.raises(InputError) as caught:
+        READERS[reader](written(tmp_path, FORMS[reader].format(name=stored)))
+    line = str(caught.value)
+    assert f"'{shown}' has characters that cannot be shown" in line
+    assert f"line {1 if reader == 'lines' else 2}" in line
+    assert line.isprintable()
+
+
+@pytest.mark.parametrize("reader", ["csv", "timing", "scores"])
+def test_names_over_two_lines(tmp_path, reader):
+    with pytest.raises(InputError, match="characters that cannot be shown"):
+        READERS[reader](written(tmp_path, FORMS[reader].format(name="a\nb")))
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_names_of_any_script_are_fine(tmp_path, reader):
+    assert READERS[reader](written(tmp_path, FORMS[reader].format(name="Łódź 病例 α-1"))) is not None
+
+
+@pytest.mark.parametrize("reader", ["lines", "csv", "timing"])
+def test_bytes_that_are_not_utf8(tmp_path, reader):
+    content = FORMS[reader].format(name="Z").encode().replace(b"Z", b"\xff\xfe")
+    with pytest.raises(InputError, match="not text in UTF-8"):
+        READERS[reader](written(tmp_path, content))
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_binary_file(tmp_path, reader):
+    with pytest.raises(InputError):
+        READERS[reader](written(tmp_path, bytes(range(256)) * 40))
+
+
+def test_a_first_line_without_end(tmp_path):
+    with pytest.raises(InputError, match="the first line has 1,001 columns"):
+        read_timing(written(tmp_path, ",".join(f"c{k}" for k in range(1001))))
+    with pytest.raises(InputError, match=r"line 1 is not CSV \(field larger than field limit"):
+        read_timing(written(tmp_path, "c" * 200_000))
+
+
+@pytest.mark.parametrize("make", [gzip.compress, lambda content: gzip.compress(content) + gzip.compress(content)])
+def test_a_packed_table_that_is_a_bomb(tmp_path, monkeypatch, make):
+    monkeypatch.setattr(scores, "MAX_SCORES_BYTES", 2**20)
+    with pytest.raises(InputError, match="the table unpacks to more than 1,048,576 bytes"):
+        read_scores(written(tmp_path, make(b"submission,case,value\n" + b"a,b,1\n" * 180_000)))
+
+
+def test_a_packed_table(tmp_path):
+    plain = FORMS["scores"].format(name="a").encode()
+    assert read_scores(written(tmp_path, gzip.compress(plain))).equals(read_scores(written(tmp_path, plain)))
+    for content in (zlib.compress(plain), b"\x28\xb5\x2f\xfd" + plain, gzip.compress(gzip.compress(plain))):
+        with pytest.raises(InputError, match=r"this is not a CSV file\. It may be gzipped, not packed in another way"):
+            read_scores(written(tmp_path, content))
+    for content in (gzip.compress(plain)[:-4], gzip.compress(plain)[:-8] + b"\0" * 8, b"\x1f\x8b no"):
+        with pytest.raises(InputError, match="the gzip data is damaged"):
+            read_scores(written(tmp_path, content))
+
+
+def test_many_columns_are_not_all_listed(tmp_path):
+    path = written(tmp_path, ",".join(f"column{k}" for k in range(5000)))
+    with pytest.raises(InputError, match="there is no column 'submission'") as caught:
+        read_scores(path)
+    assert len(str(caught.value)) < 600
+
+
+CHILD = """
+    import resource, sys
+    from pathlib import Path
+    import test_hostile_tables as tests
+    from podium.model import InputError
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    limit = pages * resource.getpagesize() + 32 * tests.MAX_TEXT_BYTES
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    for content in (
+        *(b"\\n", b"a\\n", b":\\n", b"a:\\n", b"a,\\n", b",", b"1,", b'""', b"a:1\\n"),
+        *(b"\\xe2\\x80\\xa8\\r", b"x:" + b"," * 99 + b"\\n"),
+    ):
+        Path(sys.argv[1]).write_bytes(b"case,seconds\\n" + content * (tests.MAX_TEXT_BYTES // len(content) - 1))
+        for name in ("lines", "csv", "timing"):
+            try:
+                tests.READERS[name](Path(sys.argv[1]))
+            except InputError as error:
+                assert len(str(error)) < 2000
+"""
+
+
+@pytest.mark.slow
+def test_memory_of_the_largest_texts(tmp_path):
+    """Texts of the largest size that is read, of the forms that take most, within 32 times their size."""
+    places = os.pathsep.join([os.path.dirname(__file__), *sys.path])  # noqa: PTH120
+    result = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(CHILD), str(tmp_path / "a.csv")],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": places},
+    )
+    assert result.returncode == 0, result.stderr
+
+
+def test_a_table_that_is_too_large(tmp_path):
+    path = written(tmp_path, b"a: 1\n" * (MAX_TEXT_BYTES // 5 + 1))
+    for name in ("lines", "csv", "timing"):
+        with pytest.raises(InputError, match=f"the file has more than {MAX_TEXT_BYTES:,} bytes"):
+            READERS[name](path)
+
+
+def test_scores_keep_what_they_hold(tmp_path):
+    table = read_scores(written(tmp_path, "submission,case,value\nA,1,0.5\nB,1,NA\n"))
+    assert table.to_dict(as_series=False) == {"submission": ["A", "B"], "case": ["1", "1"], "value": [0.5, None]}
+    assert table.schema["value"] == pl.Float64
