@@ -207,6 +207,7 @@ def test_one_truth_of_many(folders):
     assert get_challenge("kits21", references="union").people() == ()
 
 
+@pytest.mark.slow
 def test_the_command_line(folders, tmp_path):
     truth, teams = folders
     out = tmp_path / "run"

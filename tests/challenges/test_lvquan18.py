@@ -329,6 +329,7 @@ def test_two_files_are_one_too_many(truth, tmp_path):
     assert "2 predictions" in run.failures[0][3]
 
 
+@pytest.mark.slow
 def test_the_demo(tmp_path):
     for name in ("one", "two"):
         demo.write(tmp_path / name)

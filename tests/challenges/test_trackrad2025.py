@@ -385,6 +385,7 @@ def test_the_truth_and_its_observers(scene):
         scene(0 * target, target)
 
 
+@pytest.mark.slow
 def test_the_demo_is_the_same_every_time(tmp_path):
     for name in ("one", "two"):
         write(tmp_path / name)

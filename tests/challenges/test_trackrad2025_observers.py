@@ -243,6 +243,7 @@ def test_without_further_observers(folders):
         get_challenge("trackrad2025", references="all")
 
 
+@pytest.mark.slow
 def test_the_command_line(folders, tmp_path):
     truth, teams = folders
     out = tmp_path / "run"

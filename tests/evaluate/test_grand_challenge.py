@@ -10,6 +10,7 @@ from podium.cli import app
 from podium.evaluate import evaluate, find_submissions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("team", ["good", "shifted", "noisy", "no_tracking"])
 def test_the_same_numbers_as_from_plain_folders(shared, tmp_path, team):
     golden = shared / "golden" / "trackrad"

@@ -55,6 +55,7 @@ def test_a_changed_and_a_missing_input_are_named(run):
     assert "noisy, case_00003: dice kidney_and_mass is missing, was ok" in result.stdout
 
 
+@pytest.mark.slow
 def test_a_measurement_that_was_touched_is_found_by_measuring_and_by_ranking(run):
     path = run / "run" / "measurements.parquet"
     table = pl.read_parquet(path)
@@ -66,6 +67,7 @@ def test_a_measurement_that_was_touched_is_found_by_measuring_and_by_ranking(run
     assert found["inputs"] == []
 
 
+@pytest.mark.slow
 def test_a_leaderboard_that_was_touched_is_found(run):
     path = run / "run" / "leaderboard.json"
     document = json.loads(path.read_text())
@@ -80,6 +82,7 @@ def test_a_leaderboard_that_was_touched_is_found(run):
     assert "there is no leaderboard.json" in verify(run, "--sample", 0).stdout
 
 
+@pytest.mark.slow
 def test_what_is_gone_altogether_is_said(run):
     shutil.rmtree(run / "submissions" / "noisy")
     result = verify(run, "--sample", 1)

@@ -174,6 +174,7 @@ def test_rank_intervals_of_a_consensus_cover(scheme):
     assert coverage_of_ranks(three_tasks, EQUAL, rounds=300, scheme=scheme) >= at_least(0.95, 300)
 
 
+@pytest.mark.slow
 def test_nobody_is_certain_in_many_criteria_at_once():
     """The chance of one false finding is held over all tasks together, also where tests decide."""
     found = 0

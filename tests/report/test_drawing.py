@@ -334,6 +334,7 @@ def test_all_formats_can_be_written(number):
     assert starts == {"svg": b"<?xm", "pdf": b"%PDF", "png": b"\x89PNG"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE[:3], ids=range(3))
 def test_names_are_shown_as_they_are(name):
     for view in views_called(name)[:2]:

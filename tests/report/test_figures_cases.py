@@ -241,6 +241,7 @@ DEGENERATE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "direction"),
     [

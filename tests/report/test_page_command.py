@@ -45,6 +45,7 @@ def test_a_report_is_written_into_the_run(podium, run):
     assert "the truth is no longer at" in text  # pictures were wanted, and could not be drawn
 
 
+@pytest.mark.slow
 def test_all_options_are_heeded(podium, run, tmp_path):
     out = tmp_path / "elsewhere" / "page.html"
     chosen = ("--only", "metric_correlation", "--bootstrap", 0, "--no-pictures")
