@@ -253,7 +253,7 @@ def sentences(assessment: Assessment) -> list[str]:
     changing = [each.name for each in assessment.left_out if each.changes_winner]
     what = "case" if len(changing) == 1 else "cases"
     told = f": {listed(changing)}" if changing else ""
-    count = len(changing) or "no"
+    count = len(changing) or "none"
     lines.append(
         f"Leaving out a single case: {count} of {len(assessment.left_out)} {what} would change the winner{told}."
     )
