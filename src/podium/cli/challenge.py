@@ -219,7 +219,7 @@ def run(
         submissions,
         baselines=tuple(baselines or ()),
         references=tuple(references or ()),
-        truth=truth,
+        truth=truth if truth.is_dir() else None,  # what is no folder is refused before anything is measured
         limits=limits,
     )
     with sole_writer(out):
