@@ -23,7 +23,7 @@ from podium.ranking import (
     ScoreTable,
     Task,
     TestThenRank,
-    scheme_contest,
+    scheme_rule,
     stability,
     units_of,
 )
@@ -65,7 +65,7 @@ def _timed(work: Callable[[], object], *, rounds: int = 3) -> float:
 
 
 def _mean_then_rank(table: ScoreTable) -> Row:
-    contest = scheme_contest(table, AggregateThenRank())
+    contest = scheme_rule(table, AggregateThenRank())
     stability(contest, replicates=10)
     ours = _timed(lambda: stability(contest, replicates=10_000))
     loop = _timed(lambda: _loop(table, _mean_then_rank_once, 50), rounds=1) * 200
@@ -81,7 +81,7 @@ def _mean_then_rank(table: ScoreTable) -> Row:
 def _row(
     name: str, table: ScoreTable, scheme: Scheme, replicates: int, once: Callable[..., object], *, loops: int
 ) -> Row:
-    contest = scheme_contest(table, scheme)
+    contest = scheme_rule(table, scheme)
     stability(contest, replicates=10)
     ours = _timed(lambda: stability(contest, replicates=replicates))
     loop = _timed(lambda: _loop(table, once, loops), rounds=1) * replicates / loops
@@ -96,7 +96,7 @@ def _row(
 
 
 def _large_test(table: ScoreTable) -> Row:
-    contest = scheme_contest(table, TestThenRank())
+    contest = scheme_rule(table, TestThenRank())
     stability(contest, replicates=10)
     ours = _timed(lambda: stability(contest, replicates=1000), rounds=1)
     return Row(
@@ -112,7 +112,7 @@ def _memory() -> Row:
     """Measure the memory of a process that does the largest bootstrap and nothing else."""
     program = (
         "import ranking; from podium.ranking import *;"
-        "stability(scheme_contest(ranking._table(100, 1000), AggregateThenRank()), replicates=10_000);"
+        "stability(scheme_rule(ranking._table(100, 1000), AggregateThenRank()), replicates=10_000);"
         f"print({PEAK_MB})"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=sys.path[0], capture_output=True, check=True, text=True)

@@ -13,8 +13,8 @@ from cases import Case
 from harness import PEAK_MB, Row
 
 from podium.challenges import get_challenge
-from podium.demo.kits21 import write as write_demo
-from podium.evaluate import dask_pool, evaluate, find_submissions
+from podium.challenges.kits21.demo import write as write_demo
+from podium.run import dask_pool, evaluate, find_submissions
 
 CASES, SUBMISSIONS = 50, 200
 

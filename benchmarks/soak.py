@@ -13,7 +13,7 @@ from pathlib import Path
 from scale import write_load
 
 from podium.challenges import get_challenge
-from podium.evaluate import Parts, evaluate, find_submissions
+from podium.run import Parts, evaluate, find_submissions
 from podium.ranking import leaderboard_of
 
 SUBMISSIONS, CASES = 40, 10

@@ -10,8 +10,11 @@ import hypothesis
 import pytest
 from shared_data import SHARED
 
-# The same examples in every run, so that a red run is one that anybody can repeat.
-hypothesis.settings.register_profile("podium", deadline=None, derandomize=True)
+# The same examples in every run, so that a red run is one that anybody can repeat; nor does it matter how long a
+# machine takes to make or to try them.
+hypothesis.settings.register_profile(
+    "podium", deadline=None, derandomize=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
 hypothesis.settings.load_profile("podium")
 
 
@@ -48,7 +51,7 @@ def golden_tusrec(shared: Path) -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def kits21_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of KiTS21's demo: truth and submissions, to be read only."""
-    from podium.demo.kits21 import write
+    from podium.challenges.kits21.demo import write
 
     folder = tmp_path_factory.mktemp("kits21-demo")
     write(folder)

@@ -1,5 +1,54 @@
-"""Podium: exact evaluation and honest ranking of biomedical imaging challenges."""
+"""Podium: exact evaluation and honest ranking of biomedical imaging challenges.
 
-__version__ = "0.1.0"
+    import podium
 
-__all__ = ["__version__"]
+    run = podium.evaluate("kits21", truth="truth", submissions="teams", out="run")  # or podium.load("run")
+    run.leaderboard
+    ranking = run.rank(bootstrap=1000)
+    ranking.plot("places")
+    run.report()
+    podium.rank("table.csv", better="higher").report("out")
+
+Whatever a command does is one call here. Everything is loaded when it is first used, so that importing takes no time.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from podium._front import agreement, check, compare, demo, evaluate, grand_challenge, list_challenges, load, rank
+    from podium.model import InputError
+    from podium.ranking import Ranking
+    from podium.run import Run
+
+__version__ = "0.2.0"
+
+__all__ = [
+    "InputError",
+    "Ranking",
+    "Run",
+    "__version__",
+    "agreement",
+    "check",
+    "compare",
+    "demo",
+    "evaluate",
+    "grand_challenge",
+    "list_challenges",
+    "load",
+    "rank",
+]
+
+_ELSEWHERE = {"InputError": "podium.model", "Ranking": "podium.ranking", "Run": "podium.run"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'podium' has no attribute {name!r}")
+    return getattr(import_module(_ELSEWHERE.get(name, "podium._front")), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -11,7 +11,7 @@ from boards import COLUMNS, board_of
 
 from podium.challenges import get_challenge
 from podium.challenges.csv2026.files import Sample
-from podium.demo.csv2026 import write as write_demo
+from podium.challenges.csv2026.demo import write as write_demo
 from podium.model import Case, InputError, Role, Status, Value
 from podium.ranking import cube_of, ranked_submissions
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from podium.challenges import get_challenge
 from podium.cli import app
-from podium.evaluate import evaluate, find_submissions
+from podium.run import evaluate, find_submissions
 from podium.io import read_label_map, write_label_map
 from podium.metrics import dice, overlap, surface_dice, surface_distances
 from podium.model import InputError, LabelMap, Role, Status

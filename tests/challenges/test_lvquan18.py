@@ -7,8 +7,8 @@ from scipy import stats
 from scipy.io import savemat
 
 from podium.challenges import get_challenge
-from podium.demo import lvquan18 as demo
-from podium.evaluate import evaluate, find_submissions
+from podium.challenges.lvquan18 import demo
+from podium.run import evaluate, find_submissions
 from podium.model import InputError, Status
 from podium.ranking import leaderboard_of
 

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from podium.challenges import get_challenge
-from podium.evaluate.engine import tabulated
+from podium.run.engine import tabulated
 from podium.model import Agreement, Status
 from podium.ranking import leaderboard_of
 

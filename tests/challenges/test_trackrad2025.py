@@ -10,7 +10,7 @@ from scipy import ndimage
 
 from podium.challenges import get_challenge
 from podium.challenges.trackrad2025.dose import plan_dose, relative_d98
-from podium.demo.trackrad2025 import write
+from podium.challenges.trackrad2025.demo import write
 from podium.io import write_label_map
 from podium.metrics import dose_at_volume
 from podium.model import InputError, LabelMap, Role, Status

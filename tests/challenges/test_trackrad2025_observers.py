@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from podium.challenges import get_challenge
 from podium.cli import app
-from podium.evaluate import evaluate, find_submissions
+from podium.run import evaluate, find_submissions
 from podium.io import write_label_map
 from podium.metrics import SurfaceDistances
 from podium.model import InputError, LabelMap, Role

@@ -10,8 +10,8 @@ import pytest
 from tusrec_files import NAME, displacement_sets, measured, random_motion, shifts, write_prediction, write_truth
 
 from podium.challenges import get_challenge
-from podium.demo import tusrec as demo
-from podium.evaluate import evaluate, find_submissions
+from podium.challenges.tusrec import demo
+from podium.run import evaluate, find_submissions
 from podium.model import Status
 from podium.ranking import leaderboard_of
 

@@ -19,14 +19,27 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from types import FrameType
 from typing import Any
 
+# No limit is one of time that passes, because how much of it an input takes depends on what else the machine does.
 HANG_SECONDS = 5.0
-_DEAD_SECONDS = 20.0  # stuck where no signal is handled
+"""Of computing, after which reading an input is interrupted."""
+STUCK_SECONDS = 60.0
+"""Of computing, by the process and those it started, after which it is ended: interrupting it did not help.
+
+Much more than HANG_SECONDS, since a file may have the process that looks into HDF5 files started again and again.
+"""
+START_SECONDS = 1800.0
+"""Of computing before a process is ready: it imports libraries, compiles kernels and reads every valid file."""
+LOOK_SECONDS = 0.25
+"""Between two looks at the process."""
+LOOKS_ASLEEP = 80
+"""So many more looks must find it asleep than awake during one input: it waits for something that does not come."""
 _LARGEST_KEPT = 1 << 15
 _MOST_KEPT = 2000
 _MOST_REASONS = 400
@@ -54,7 +67,7 @@ class Target:
     memory
         Bytes that reading an input may take.
     prepare
-        Called before anything is limited.
+        Called before anything is limited, to compile what an input may need.
     unwrap, wrap
         Undo a compression before an input is damaged, and do it again, checksums included.
     """
@@ -145,20 +158,22 @@ def fuzz(target: str, *, inputs: int, seed: int, folder: Path) -> Findings:
     findings, start, began = Findings(), 0, time.monotonic()
     while start < inputs:
         progress = folder / "progress"
-        progress.write_text(f"{start}\n")
+        progress.write_text("")  # until the process is ready and names its first input
         command = [sys.executable, __file__, target, str(start), str(inputs), str(seed), str(folder)]
         alone = {**os.environ, "POLARS_MAX_THREADS": "1"}
-        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=alone) as child:
-            ended = _watch(child, progress)
-            errors = child.stderr.read() if child.stderr else ""
+        # Errors go to a file: a pipe that nobody empties would make a process that says a lot stand still.
+        with (folder / "errors").open("w+") as told:
+            with subprocess.Popen(command, stderr=told, env=alone) as child:
+                ended = _watch(child, progress)
+            errors = (folder / "errors").read_text(errors="replace").strip()
         if ended == "done":
             break
-        at = int(progress.read_text().split()[0])
-        current = folder / "current"
-        if not current.exists():
-            raise RuntimeError(f"{target} did not start: {errors[-2000:]}")
-        findings.bad.append((f"input {at}: {ended} {errors.strip()[-300:]}", _kept(folder, current.read_bytes())))
-        start = at + 1
+        reached = progress.read_text()
+        if not reached:
+            raise RuntimeError(f"{target} did not start, but {ended}: {errors[-2000:]}")
+        content = (folder / "current").read_bytes()
+        findings.bad.append((f"input {int(reached)}: {ended} {errors[-300:]}", _kept(folder, content)))
+        start = int(reached) + 1
     for line in (folder / "log").read_text().splitlines() if (folder / "log").exists() else []:
         entry = json.loads(line)
         if "bad" in entry:
@@ -170,20 +185,90 @@ def fuzz(target: str, *, inputs: int, seed: int, folder: Path) -> Findings:
     return findings
 
 
-def _watch(child: subprocess.Popen[str], progress: Path) -> str:
-    """Wait until a process ends or stands still; return how."""
+def _watch(child: subprocess.Popen[bytes], progress: Path) -> str:
+    """Wait until a process ends or hangs; return how.
+
+    What counts is what it did, not the time that passed: how long it computed, and how often it was found asleep. A
+    process that other work keeps from computing does neither, however long it takes. The count starts anew with every
+    input, and with the first of them once the process is ready; before that, much more is allowed.
+    """
+    reached, before, asleep = "", 0.0, 0
     while True:
         try:
-            code = child.wait(timeout=1)
+            code = child.wait(timeout=LOOK_SECONDS)
         except subprocess.TimeoutExpired:
-            if time.time() - progress.stat().st_mtime < _DEAD_SECONDS:
+            at, look = progress.read_text(), look_at(child.pid)
+            if at != reached:
+                reached, before, asleep = at, look.seconds, 0
                 continue
-            child.kill()
+            asleep = max(asleep + (1 if look.asleep else -1), 0)  # waiting may mean waking up now and then
+            stuck = look.seconds - before > (STUCK_SECONDS if reached else START_SECONDS)
+            if not stuck and asleep < LOOKS_ASLEEP:
+                continue
+            for pid in (child.pid, *look.started):  # or those it started would go on
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
             child.wait()
-            return "hangs where no signal is handled"
+            return "hangs where no signal is handled" if stuck else "hangs asleep"
         if code == 0:
             return "done"
         return f"ends the process with {signal.Signals(-code).name if code < 0 else code}"
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a process and those it started are doing.
+
+    Attributes
+    ----------
+    asleep
+        Whether all of their threads wait for something. One that could compute, but is not given a processor, does
+        not, and neither does one that waits for a disk.
+    seconds
+        How long all of them computed so far.
+    started
+        The processes that it started, and those that they started.
+    """
+
+    asleep: bool
+    seconds: float
+    started: tuple[int, ...]
+
+
+def look_at(pid: int) -> Look:
+    """Look at a process, which may be about to end, and at all that descend from it."""
+    facts = {each: _facts(f"/proc/{each}") for each in _numbers("/proc")}
+    family = [pid]
+    for member in family:  # which grows meanwhile
+        family += [each for each, told in facts.items() if told and int(told[_PARENT]) == member]
+    ticks, asleep = 0, True
+    for member in family:
+        # What ended is counted by the process that it belonged to.
+        ticks += sum(map(int, facts.get(member, [])[_COMPUTED]))
+        for thread in _numbers(f"/proc/{member}/task"):
+            told = _facts(f"/proc/{member}/task/{thread}")
+            asleep &= not told or told[_STATE] in "SZX"  # sleeping or ended
+    return Look(asleep, ticks / os.sysconf("SC_CLK_TCK"), tuple(family[1:]))
+
+
+# Places in what follows the name in /proc/*/stat; see proc(5).
+_STATE, _PARENT, _COMPUTED = 0, 1, slice(11, 15)
+
+
+def _facts(place: str) -> list[str]:
+    """Return what the system tells of a process or thread, from its state on; nothing if it has ended."""
+    try:
+        return Path(place, "stat").read_text(errors="replace").rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def _numbers(place: str) -> list[int]:
+    """Return the processes, or the threads of one, that are listed there; none if it has ended."""
+    try:
+        return [int(each.name) for each in Path(place).iterdir() if each.name.isdecimal()]
+    except (FileNotFoundError, ProcessLookupError):
+        return []
 
 
 def _kept(folder: Path, content: bytes) -> str:
@@ -210,11 +295,14 @@ def inputs_of(target: Target, corpus: list[bytes], seeds: int, random: Random) -
     return mutated(content, corpus, target.tokens, random)
 
 
-def attempt(target: Target, path: Path) -> str:
-    """Read a file; return whether it was read or refused, or raise what should not have come."""
+def attempt(target: Target, path: Path, *, seconds: float = 0.0) -> str:
+    """Read a file; return whether it was read or refused, or raise what should not have come.
+
+    After so many seconds of computing, unless they are 0, the process gets a SIGPROF, which it has to handle.
+    """
     from podium.model import InputError
 
-    signal.setitimer(signal.ITIMER_REAL, HANG_SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         target.read(path)
     except InputError as error:
@@ -225,11 +313,12 @@ def attempt(target: Target, path: Path) -> str:
     except OSError:
         return "refused"
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
     return "read"
 
 
 def _child(name: str, start: int, end: int, seed: int, folder: Path) -> None:
+    """Run some of the inputs; whoever started this sees from the progress when it is ready, and how far it is."""
     from readers import TARGETS
 
     target = TARGETS[name]
@@ -237,7 +326,7 @@ def _child(name: str, start: int, end: int, seed: int, folder: Path) -> None:
     def too_slow(number: int, frame: FrameType | None) -> None:
         raise _TooSlow
 
-    signal.signal(signal.SIGALRM, too_slow)
+    signal.signal(signal.SIGPROF, too_slow)
     place = folder / "inputs"
     place.mkdir(exist_ok=True)
     path = place / target.file
@@ -247,7 +336,7 @@ def _child(name: str, start: int, end: int, seed: int, folder: Path) -> None:
     reasons, told = _Reasons(), set()  # type: ignore[var-annotated]
     if target.prepare:
         target.prepare()
-    for content in corpus:  # compile, import and fill caches before memory is limited
+    for content in corpus:  # compile, import and fill caches before time and memory are limited
         path.write_bytes(content)
         outcome, seen = edges.of(lambda: attempt(target, path))
         assert outcome == "read", f"a valid file of {name} is not read: {outcome}"
@@ -265,7 +354,7 @@ def _child(name: str, start: int, end: int, seed: int, folder: Path) -> None:
             progress.write(f"{index}\n")
             progress.flush()
             try:
-                outcome, seen = edges.of(lambda: attempt(target, path))
+                outcome, seen = edges.of(lambda: attempt(target, path, seconds=HANG_SECONDS))
             except (Exception, _TooSlow) as error:
                 what = "hangs" if isinstance(error, _TooSlow) else f"{type(error).__name__}: {str(error)[:200]}"
                 kept = _kept(folder, content)

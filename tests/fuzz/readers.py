@@ -22,8 +22,8 @@ from scipy.io import savemat
 
 from podium.challenges.csv2026.files import read_sample
 from podium.challenges.tusrec._prediction import open_prediction
-from podium.evaluate.submissions import Submission, opened
-from podium.io import read_label_map, read_scores, read_timing
+from podium.run.submissions import Submission, opened
+from podium.io import _hdf5, read_label_map, read_scores, read_timing
 from podium.io.arrays import dataset, open_hdf5, read_npy, read_npz
 from podium.io.tables import read_csv, read_lines, read_mat
 from podium.model import Expected, InputError
@@ -69,6 +69,15 @@ def compile_kernels() -> None:
             labels = np.zeros((4, 4, 4), kind)
             labels[1, 1, 1] = min(70_000, np.iinfo(kind).max if kind[0] != "f" else 70_000)
             read_label_map(label_files.write(Path(folder) / "a.nii", label_files.nifti(labels)))
+
+
+def compile_unpacking() -> None:
+    """Have lzf unpacked from bytes that may be written to and from those that may not: a kernel is compiled for each.
+
+    The valid files have only the latter, but a damaged one can be packed twice.
+    """
+    for packed in (np.zeros(2, np.uint8), np.frombuffer(bytes(2), np.uint8)):
+        _hdf5._unpack_lzf(packed, np.empty(2, np.uint8))
 
 
 def _nifti2() -> bytes:
@@ -434,13 +443,14 @@ TARGETS = {
                wrap=regzip, prepare=compile_kernels),
         Target("metaimage", "input.mha", metaimage_seeds, read_label_map, _META, OURS, prepare=compile_kernels),
         Target("nrrd", "input.nrrd", nrrd_seeds, read_label_map, _NRRD, OURS, prepare=compile_kernels),
-        Target("hdf5", "input.h5", hdf5_seeds, read_hdf5, _HDF5, (*OURS, "h5py/"), unwrap=same, wrap=checksummed_hdf5),
+        Target("hdf5", "input.h5", hdf5_seeds, read_hdf5, _HDF5, (*OURS, "h5py/"), unwrap=same, wrap=checksummed_hdf5,
+               prepare=compile_unpacking),
         Target("npy", "input.npy", npy_seeds, read_numpy_file, _NUMPY, OURS),
         Target("npz", "input.npz", npz_seeds, read_numpy_archive, (*_ZIP, *_NUMPY), (*OURS, "zipfile")),
         Target("mat", "input.mat", mat_seeds, lambda path: read_mat(path, ["x", "y"]), (b"\x0e\0\0\0", b"\x0f\0\0\0"),
                OURS, unwrap=unpacked_mat, wrap=packed_mat),
         Target("mat73", "input.mat", lambda: [hdf5(matlab=True, userblock_size=512)],
-               lambda path: read_mat(path, ["x", "y"]), _HDF5, (*OURS, "h5py/")),
+               lambda path: read_mat(path, ["x", "y"]), _HDF5, (*OURS, "h5py/"), prepare=compile_unpacking),
         Target("lines", "input.txt", lines_seeds, lambda path: read_lines(path, ("A", "B")), _CSV, OURS),
         Target("csv", "input.csv", csv_seeds, lambda path: read_csv(path, ("A", "B"), optional=("C",)), _CSV, OURS),
         Target("timing", "timing.csv", timing_seeds, read_timing, _CSV, OURS),

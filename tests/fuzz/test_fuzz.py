@@ -8,9 +8,12 @@ that says it is longer, over which HDF5 ended the process.
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
+import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from random import Random
@@ -65,6 +68,17 @@ def test_changes_are_the_same_for_the_same_seed_and_stay_small():
     assert all(len(each) <= LARGEST for each in first)
 
 
+FAULTS = {
+    b"\x01": "IndexError",
+    b"\x02": "MemoryError",
+    b"\x03": "hangs asleep",
+    b"\x04": "ends the process with SIGSEGV",
+    b"\x06": "< test_fuzz.py:",  # where it was interrupted
+    b"\x07": "hangs where no signal is handled",
+    b"\x08": "hangs asleep",
+}
+
+
 def breaks(path):
     """Stand for a reader with every fault that is looked for, each behind one value of the first byte."""
     first = path.read_bytes()[:1]
@@ -73,31 +87,101 @@ def breaks(path):
     if first == b"\x02":
         bytearray(2**31)
     if first == b"\x03":
-        time.sleep(60)
+        threading.Event().wait()
     if first == b"\x04":
         signal.raise_signal(signal.SIGSEGV)
     if first == b"\x05":
         raise InputError("two" + "\n" * 3 + "lines")  # which InputError mends
-    if first > b"\x05":
+    if first == b"\x06":
+        while True:
+            pass
+    if first == b"\x07":
+        sum(itertools.repeat(0))  # Python handles no signal before this is done
+    if first == b"\x08":
+        while True:
+            time.sleep(0.01)
+    if first > b"\x08":
         raise InputError("an answer", path=path)
+
+
+MOST_COMPUTING = 1.0
+
+
+def start_slowly():
+    """Compute for longer than any input may, as where kernels have to be compiled: nobody may be blamed for it."""
+    begun = time.process_time()
+    while time.process_time() < begun + 1.5 * MOST_COMPUTING:
+        sum(range(10**5))
 
 
 @pytest.mark.slow
 def test_faults_are_seen(tmp_path, monkeypatch):
     """A process that ends, hangs, takes too much memory or raises something is noticed, and its input kept."""
     monkeypatch.setattr(fuzzing, "__file__", str(Path(__file__)))
-    found = fuzzing.fuzz("faulty", inputs=40, seed=0, folder=tmp_path)
-    told = " ".join(what for what, _ in found.bad)
-    for word in ("IndexError", "MemoryError", "hangs", "SIGSEGV"):
-        assert word in told, told
-    kept = {Path(path).read_bytes()[:1] for _, path in found.bad}
-    assert kept == {b"\x01", b"\x02", b"\x03", b"\x04"}
+    monkeypatch.setattr(fuzzing, "STUCK_SECONDS", MOST_COMPUTING)
+    monkeypatch.setattr(fuzzing, "LOOKS_ASLEEP", 8)
+    found = fuzzing.fuzz("faulty", inputs=11, seed=0, folder=tmp_path)
+    told = {Path(path).read_bytes(): what for what, path in found.bad}
+    assert told.keys() == FAULTS.keys()
+    assert len(found.bad) == len(told), found.bad
+    for content, word in FAULTS.items():
+        assert word in told[content]
 
 
-if __name__ == "__main__":  # the child of the test above
-    fuzzing.HANG_SECONDS = 0.2
-    readers.TARGETS["faulty"] = fuzzing.Target(
-        "faulty", "input", lambda: [b"\0"], breaks, unwrap=lambda _: b"", wrap=lambda content: content
-    )
-    fuzzing.inputs_of = lambda _target, _corpus, _seeds, random: bytes([random.randrange(8)])
+@pytest.mark.parametrize(
+    ("code", "limit", "why"),
+    [
+        ("while True: pass", ("START_SECONDS", 0.5), "hangs where no signal is handled"),
+        ("import time; time.sleep(10**6)", ("LOOKS_ASLEEP", 8), "hangs asleep"),
+        ("import sys; sys.exit('a reason')", ("HANG_SECONDS", 5.0), "ends the process with 1: a reason"),
+    ],
+)
+def test_a_process_that_never_gets_ready_is_not_waited_for(tmp_path, monkeypatch, code, limit, why):
+    """Nor is an input blamed for it."""
+    script = tmp_path / "script.py"
+    script.write_text(code)
+    monkeypatch.setattr(fuzzing, "__file__", str(script))
+    monkeypatch.setattr(fuzzing, *limit)
+    with pytest.raises(RuntimeError, match=f"any did not start, but {why}"):
+        fuzzing.fuzz("any", inputs=1, seed=0, folder=tmp_path / "fuzz")
+
+
+@pytest.mark.parametrize(
+    ("code", "asleep"),
+    [
+        ("input()", True),
+        ("while True: pass", False),
+        ("import threading; threading.Thread(target=input).start()\nwhile True: pass", False),
+        ("import threading; threading.Thread(target=exec, args=['while True: pass']).start()", False),
+        ("import subprocess; subprocess.run([sys.executable, '-c', 'input()'])", True),
+        ("import subprocess; subprocess.run([sys.executable, '-c', 'while True: pass'])", False),
+    ],
+)
+def test_what_counts_as_asleep(code, asleep):
+    """A process is not asleep while it, a thread of it or one that it started computes or could."""
+    command = [sys.executable, "-c", f"import sys; print(flush=True)\n{code}"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        look = fuzzing.look_at(process.pid)
+        try:
+            while "subprocess" in code and not look.started:
+                look = fuzzing.look_at(process.pid)
+            while asleep and not look.asleep:  # it is about to be
+                look = fuzzing.look_at(process.pid)
+            assert [fuzzing.look_at(process.pid).asleep for _ in range(20)] == [asleep] * 20
+            while not asleep and fuzzing.look_at(process.pid).seconds < look.seconds + 0.1:  # it can be seen computing
+                pass
+            if not asleep and not look.started:
+                process.send_signal(signal.SIGSTOP)  # nor is one that is kept from computing
+                assert not any(fuzzing.look_at(process.pid).asleep for _ in range(20))
+        finally:
+            for pid in (process.pid, *fuzzing.look_at(process.pid).started):
+                os.kill(pid, signal.SIGKILL)
+
+
+if __name__ == "__main__":  # the child of the tests above
+    fuzzing.HANG_SECONDS = 0.3
+    readers.TARGETS["faulty"] = fuzzing.Target("faulty", "input", lambda: [b"\0"], breaks, prepare=start_slowly)
+    numbers = itertools.count(int(sys.argv[2]))
+    fuzzing.inputs_of = lambda *_: bytes([next(numbers) % 10])
     fuzzing._child(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]), Path(sys.argv[5]))

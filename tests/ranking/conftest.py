@@ -12,7 +12,7 @@ from boards import measurements
 
 from podium.challenges import get_challenge
 from podium.model import Challenge, Role
-from podium.ranking import AggregateThenRank, Contest, ScoreTable, scheme_contest, table_of_scores
+from podium.ranking import AggregateThenRank, Rule, ScoreTable, scheme_rule, table_of_scores
 
 REGIONS = ("kidney_and_mass", "mass", "tumor")
 TARGETS = tuple(f"{view}/{structure}" for view in ("long", "trans") for structure in ("plaque", "vessel"))
@@ -57,11 +57,11 @@ def table_from() -> Callable[..., ScoreTable]:
 
 
 @pytest.fixture(scope="session")
-def contest_from(table_from: Callable[..., ScoreTable]) -> Callable[..., Contest]:
+def contest_from(table_from: Callable[..., ScoreTable]) -> Callable[..., Rule]:
     """Return a function from an array to a contest, by means unless another scheme is given."""
 
-    def build(values: Any, scheme: Any = None, **options: Any) -> Contest:
-        return scheme_contest(table_from(values, **options), scheme or AggregateThenRank())
+    def build(values: Any, scheme: Any = None, **options: Any) -> Rule:
+        return scheme_rule(table_from(values, **options), scheme or AggregateThenRank())
 
     return build
 

@@ -12,9 +12,9 @@ from podium.ranking import (
     assessment_document,
     assessment_tables,
     challenge_alternatives,
-    challenge_contest,
+    challenge_rule,
     confidence,
-    scheme_contest,
+    scheme_rule,
     stability,
     table_alternatives,
 )
@@ -27,7 +27,7 @@ def assessment_of(table_from):
     def build(values, scheme=None, *, bootstrap=300, **options):
         scheme = scheme or AggregateThenRank()
         table = table_from(values)
-        return assess(scheme_contest(table, scheme), table_alternatives(table, scheme), bootstrap=bootstrap, **options)
+        return assess(scheme_rule(table, scheme), table_alternatives(table, scheme), bootstrap=bootstrap, **options)
 
     return build
 
@@ -109,7 +109,7 @@ def test_progress_is_told_in_stages(assessment_of):
 @pytest.mark.parametrize("name", ["kits21", "csv2026", "trackrad2025", "lvquan18", "tusrec"])
 def test_every_challenge(run_of, name):
     challenge, table, roles = run_of(name)
-    contest = challenge_contest(challenge, table, roles=roles)
+    contest = challenge_rule(challenge, table, roles=roles)
     found = assess(contest, challenge_alternatives(challenge, table, roles=roles), bootstrap=200)
     tables = assessment_tables(found)
     assert list(tables) == TABLES

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from podium.ranking import challenge_contest, cube_of, jackknife, stability
+from podium.ranking import challenge_rule, cube_of, jackknife, stability
 
 CASES = [
     ("kits21", "document"),
@@ -34,7 +34,7 @@ def written_out(table, times):
 @EVERY_CHALLENGE
 def test_a_resample_is_scored_as_its_cases_written_out(run_of, name, edition):
     challenge, table, roles = run_of(name, edition=edition, seed=3)
-    contest = challenge_contest(challenge, table, roles=roles)
+    contest = challenge_rule(challenge, table, roles=roles)
     columns = [column.name for column in contest.published().columns]
     found = stability(contest, replicates=12, seed=9, columns=columns)
     weights = contest.units.weights(contest.units.draw(9, 0)[:12])
@@ -56,7 +56,7 @@ def test_a_resample_is_scored_as_its_cases_written_out(run_of, name, edition):
 )
 def test_what_is_drawn_together(run_of, name, subjects, each):
     challenge, table, roles = run_of(name)
-    contest = challenge_contest(challenge, table, roles=roles)
+    contest = challenge_rule(challenge, table, roles=roles)
     assert len(contest.units.names) == subjects
     assert np.bincount(contest.units.cluster).tolist() == [each] * subjects
     for row, cluster in zip(contest.rows, contest.units.cluster, strict=True):
@@ -69,7 +69,7 @@ def test_what_is_drawn_together(run_of, name, subjects, each):
 
 def test_significance_by_subject_is_resampled_too(run_of):
     challenge, table, roles = run_of("lvquan18", seed=1, per_subject=True)
-    contest = challenge_contest(challenge, table, roles=roles)
+    contest = challenge_rule(challenge, table, roles=roles)
     found = stability(contest, replicates=8)
     weights = contest.units.weights(contest.units.draw(1, 0)[:8])
     for one, own in enumerate(weights):
@@ -81,7 +81,7 @@ def test_significance_by_subject_is_resampled_too(run_of):
 @EVERY_CHALLENGE
 def test_a_subject_left_out_is_a_table_without_it(run_of, name, edition):
     challenge, table, roles = run_of(name, edition=edition, seed=4)
-    contest = challenge_contest(challenge, table, roles=roles)
+    contest = challenge_rule(challenge, table, roles=roles)
     left = jackknife(contest)
     assert [each.name for each in left] == list(contest.units.names)
     for each in left[:3]:
@@ -94,6 +94,6 @@ def test_a_subject_left_out_is_a_table_without_it(run_of, name, edition):
 @EVERY_CHALLENGE
 def test_threads_change_nothing(run_of, name, edition):
     challenge, table, roles = run_of(name, edition=edition)
-    contest = challenge_contest(challenge, table, roles=roles)
+    contest = challenge_rule(challenge, table, roles=roles)
     alone = stability(contest, replicates=600, jobs=1)
     np.testing.assert_array_equal(stability(contest, replicates=600, jobs=4).places, alone.places)

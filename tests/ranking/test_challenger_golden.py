@@ -13,14 +13,14 @@ import pytest
 from podium.model import Direction
 from podium.ranking import (
     AggregateThenRank,
-    Contest,
+    Rule,
     PairedTests,
     RankThenAggregate,
     ScoreTable,
     TestThenRank,
     adjusted_p,
     kendall_tau,
-    scheme_contest,
+    scheme_rule,
     stability,
     table_of_scores,
 )
@@ -63,9 +63,9 @@ class Challenger(NamedTuple):
         frame = self.frames[dataset].filter(pl.col("task").is_in(tasks))
         return table_of_scores(frame, better="higher", missing=0.0)
 
-    def contest(self, dataset: str, task: str, scheme: str) -> Contest:
+    def contest(self, dataset: str, task: str, scheme: str) -> Rule:
         """Return the contest of a task by one of its schemes."""
-        return scheme_contest(self.table(dataset, task), SCHEMES[scheme])
+        return scheme_rule(self.table(dataset, task), SCHEMES[scheme])
 
     def draws(self, dataset: str, task: str) -> np.ndarray:
         """Return how often each case was drawn in each of 1,000 resamples. Cases are numbered from 1."""
@@ -132,7 +132,7 @@ def test_p_values_of_every_ordered_pair(challenger, dataset, task):
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_the_consensus_is_the_mean_rank_over_tasks(challenger, scheme):
     expected = challenger.numbers["data_matrix"]["mean_rank_across_tasks"][scheme]
-    contest = scheme_contest(challenger.table("data_matrix", "c_ideal", "c_random", "c_worstcase"), SCHEMES[scheme])
+    contest = scheme_rule(challenger.table("data_matrix", "c_ideal", "c_random", "c_worstcase"), SCHEMES[scheme])
     average = contest.published().column("average_rank")
     found = dict(zip(contest.submissions, average.values[0], strict=True))
     assert found == pytest.approx(dict(zip(expected["algorithm"], expected["mean_rank"], strict=True)), abs=1e-12)

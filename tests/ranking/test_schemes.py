@@ -9,7 +9,7 @@ from podium.ranking import (
     AggregateThenRank,
     RankThenAggregate,
     TestThenRank,
-    scheme_contest,
+    scheme_rule,
     scheme_named,
     stability,
 )
@@ -153,7 +153,7 @@ def test_emphasis_of_tasks(table_from):
     }
     for emphasis, expected in average.items():
         given = None if emphasis is None else {"a": emphasis}
-        scores = scheme_contest(table, AggregateThenRank(), emphasis=given).published()
+        scores = scheme_rule(table, AggregateThenRank(), emphasis=given).published()
         first = scores.columns[0].values[0]
         if emphasis == 0.0:  # one task is left, and no mean of ranks
             assert [column.name for column in scores.criteria] == ["b"]
@@ -161,7 +161,7 @@ def test_emphasis_of_tasks(table_from):
         else:
             np.testing.assert_allclose(first, expected)
     with pytest.raises(InputError, match="no task is left"):
-        scheme_contest(table, AggregateThenRank(), emphasis={"a": 0, "b": 0})
+        scheme_rule(table, AggregateThenRank(), emphasis={"a": 0, "b": 0})
 
 
 def test_schemes_by_name():

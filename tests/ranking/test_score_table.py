@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from podium.model import Direction, InputError
-from podium.ranking import AggregateThenRank, scheme_contest, table_of_challenge, table_of_scores
+from podium.ranking import AggregateThenRank, scheme_rule, table_of_challenge, table_of_scores
 
 NAN = np.nan
 
@@ -47,7 +47,7 @@ def test_bad_tables_get_a_clear_answer(scores, options, message):
 
 
 def places(table):
-    contest = scheme_contest(table, AggregateThenRank())
+    contest = scheme_rule(table, AggregateThenRank())
     return dict(zip(contest.submissions, contest.published().places[0].tolist(), strict=True))
 
 
@@ -202,7 +202,7 @@ def test_a_run_as_a_table(run_of):
     assert one.tasks[0].values[3].mean() == pytest.approx(mean)
     with pytest.raises(InputError, match=r"nothing can be ranked by dice liver.*dice:tumor"):
         table_of_challenge(challenge, measured, quantities=[("dice", "liver")])
-    notes = scheme_contest(table, AggregateThenRank()).leaderboard().notes
+    notes = scheme_rule(table, AggregateThenRank()).leaderboard().notes
     assert "zero-baseline is not ranked: baseline." in notes
 
 

@@ -21,6 +21,7 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
+PATIENCE = 600_000  # milliseconds: whether something comes is asked here, not how soon
 PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 
 
@@ -32,7 +33,7 @@ def browser():
     if chromium is None:
         pytest.skip("Chromium is not installed: apt-get install chromium")
     with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=chromium, headless=True, args=FLAGS)
+        browser = started.chromium.launch(executable_path=chromium, headless=True, args=FLAGS, timeout=PATIENCE)
         yield browser
         browser.close()
 
@@ -64,6 +65,7 @@ def visit(browser):
     def visit(path, *, size=DESKTOP, scheme="light", anchor=""):
         context = browser.new_context(viewport=size, color_scheme=scheme, offline=True)
         contexts.append(context)
+        context.set_default_timeout(PATIENCE)
         page = context.new_page()
         address = path.as_uri()
         page.on("console", lambda message: wrong.append(f"{message.type}: {message.text}"))
@@ -287,7 +289,7 @@ def test_the_keyboard_finds_the_way(visit, report):
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
     page.keyboard.press("Enter")
-    assert page.url.endswith("#verdict")
+    page.wait_for_url("**#verdict")
 
 
 @pytest.mark.parametrize("name", DEGENERATE)
@@ -326,6 +328,7 @@ def test_hostile_names_are_shown_as_they_are(visit, folder):
 
 def test_without_scripts_the_page_still_tells(browser, report, data):
     context = browser.new_context(java_script_enabled=False, offline=True)
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     page.goto(report.as_uri())
     text = page.locator("main").inner_text()

@@ -14,8 +14,8 @@ import pytest
 from tusrec_files import NAME, displacement_sets, shifts, write_prediction, write_truth
 
 from podium.challenges import get_challenge
-from podium.evaluate import evaluate, find_submissions, load_run, write_run
-from podium.evaluate.submissions import Submission, opened
+from podium.run import evaluate, find_submissions, load_run, write_run
+from podium.run.submissions import Submission, opened
 from podium.io import write_label_map
 from podium.model import LabelMap, Slices
 from podium.report.data import gather

@@ -24,21 +24,18 @@ def challenges() -> dict[str, type[Challenge]]:
         for path in sorted(here.glob("*/challenge.py"))
     ]
     classes += [entry_point.load() for entry_point in sorted(entry_points(group=_GROUP), key=lambda e: e.name)]
-    for each in classes:
-        if each.name in found:
-            raise ValueError(f"two challenges are called {each.name!r}: {found[each.name]} and {each}")
-        found[each.name] = each
+    for kind in classes:
+        if kind.name in found:
+            raise ValueError(f"two challenges are called {kind.name!r}: {found[kind.name]} and {kind}")
+        found[kind.name] = kind
     return found
 
 
 def get_challenge(name: str, *, edition: str = "document", **options: Any) -> Challenge:
-    """Return a challenge ready to use, in an edition of its rules."""
+    """Return a challenge ready to use, in an edition of its rules, with options, which may be text."""
     known = challenges()
     if name not in known:
         near = get_close_matches(name.lower(), known, n=1)
         advice = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(sorted(known))}"
         raise InputError(f"there is no challenge called {name!r}", advice=advice)
-    try:
-        return known[name](edition=edition, **options)
-    except TypeError as error:
-        raise InputError(f"{known[name].title} does not take these options ({error})") from None
+    return known[name].made(edition=edition, **options)

@@ -7,9 +7,11 @@ from typing import Annotated
 import typer
 
 from podium import __version__
-from podium.cli.challenge import challenges, check, evaluate
+from podium.cli.challenges import challenges
+from podium.cli.check import check
 from podium.cli.compare import compare
 from podium.cli.demo import demo
+from podium.cli.evaluate import evaluate
 from podium.cli.rank import rank
 from podium.cli.raters import raters
 from podium.cli.report import report

@@ -12,8 +12,7 @@ from podium import __version__
 from podium.cli._console import failing_clearly, say
 
 if TYPE_CHECKING:
-    from podium.metrics import Comparison
-    from podium.model import LabelMap
+    from podium.metrics import LabelMapComparison
 
 
 class Boundary(StrEnum):
@@ -47,53 +46,27 @@ def compare(
 ) -> None:
     """Compare two label maps: every metric for every label or region."""
     with failing_clearly(debug=context.obj["debug"]):
-        _compare(
+        import podium
+
+        result = podium.compare(
             reference,
             prediction,
-            region=region,
-            tolerance=tolerance,
-            boundary=boundary,
+            regions=_regions(region),
+            tolerances_mm=tolerance or (1.0,),
+            boundary=boundary.value,
             figure=figure,
             max_voxels=max_voxels,
-            as_json=as_json,
         )
+        if result.warnings:
+            say(f"warning: {prediction}: {'; '.join(result.warnings)} differ; the reference's are used")
+        (_print_json if as_json else _print_tables)(reference, prediction, result)
 
 
-def _compare(
-    reference: Path,
-    prediction: Path,
-    *,
-    region: list[str] | None = None,
-    tolerance: list[float] | None = None,
-    boundary: Boundary = Boundary.surfel,
-    figure: Path | None = None,
-    max_voxels: int | None = None,
-    as_json: bool = False,
-) -> None:
-    from podium.io import MAX_VOXELS, read_label_map
-    from podium.metrics import compare as compare_label_maps
-
-    if figure is not None:
-        from podium.report.figures import check_name
-
-        check_name(figure)
-    truth, guess = (read_label_map(path, max_voxels=max_voxels or MAX_VOXELS) for path in (reference, prediction))
-    if truth.shape == guess.shape and (differences := truth.geometry_differences(guess)):
-        say(f"warning: {prediction}: {'; '.join(differences)} differ; the reference's are used")
-    regions = _regions(region, truth, guess)
-    result = compare_label_maps(
-        truth, guess, regions=regions, boundary=boundary.value, tolerances_mm=tuple(tolerance or (1.0,))
-    )
-    (_print_json if as_json else _print_tables)(reference, prediction, truth, regions, boundary.value, result)
-    if figure is not None:
-        _draw(figure, truth, guess, regions, result)
-
-
-def _regions(given: list[str] | None, truth: LabelMap, guess: LabelMap) -> dict[str, tuple[int, ...]]:
+def _regions(given: list[str] | None) -> dict[str, tuple[int, ...]] | None:
     from podium.model import InputError
 
     if not given:
-        return {str(label): (label,) for label in sorted({*truth.labels, *guess.labels} - {0})}
+        return None
     regions: dict[str, tuple[int, ...]] = {}
     for text in given:
         name, equals, members = text.partition("=")
@@ -108,25 +81,18 @@ def _regions(given: list[str] | None, truth: LabelMap, guess: LabelMap) -> dict[
     return regions
 
 
-def _print_tables(
-    reference: Path,
-    prediction: Path,
-    truth: LabelMap,
-    regions: dict[str, tuple[int, ...]],
-    boundary: str,
-    result: dict[str, Comparison],
-) -> None:
+def _print_tables(reference: Path, prediction: Path, result: LabelMapComparison) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console()
+    console, truth, regions = Console(), result.reference, result.regions
     size = " × ".join(map(str, truth.shape))
     spacing = " × ".join(f"{s:g}" for s in truth.spacing)
     for role, path in (("Reference ", reference), ("Prediction", prediction)):
         console.print(Text(f"{role}  {path}"), soft_wrap=True)
-    console.print(Text(f"Grid        {size} voxels of {spacing} mm; boundary: {boundary}"))
+    console.print(Text(f"Grid        {size} voxels of {spacing} mm; boundary: {result.boundary}"))
     console.print()
     if not regions:
         console.print(Text("Neither holds any label: there is nothing to compare."))
@@ -139,7 +105,7 @@ def _print_tables(
             table.add_column(Text(heading), justify="right")
         for row in zip(*(result[name].values for name in chosen), strict=True):
             metric = row[0].metric
-            unit = _unit(metric.unit, truth)
+            unit = result.unit(metric)
             cells = [Text(_number(measured.value)) for measured in row]
             title = f"{row[0].title}, {unit}" if unit else row[0].title
             table.add_row(Text(f"{title} {metric.direction.arrow}".strip()), *cells)
@@ -149,11 +115,6 @@ def _print_tables(
         if (empty := result[name].overlap.empty) is not None:
             side = {"both": "both are", "reference": "the reference is", "prediction": "the prediction is"}[empty]
             console.print(Text(f"{name}: {side} empty; values are those declared for that case."))
-
-
-def _unit(unit: str, truth: LabelMap) -> str:
-    """Return the unit of a volume, which in an image is an area."""
-    return unit.replace("³", "²") if len(truth.shape) == 2 else unit
 
 
 def _fitting(names: list[str], width: int) -> list[list[str]]:
@@ -178,14 +139,7 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4f}"
 
 
-def _print_json(
-    reference: Path,
-    prediction: Path,
-    truth: LabelMap,
-    regions: dict[str, tuple[int, ...]],
-    boundary: str,
-    result: dict[str, Comparison],
-) -> None:
+def _print_json(reference: Path, prediction: Path, result: LabelMapComparison) -> None:
     import json
     import math
 
@@ -198,9 +152,9 @@ def _print_json(
         "podium": __version__,
         "reference": str(reference),
         "prediction": str(prediction),
-        "shape": truth.shape,
-        "spacing_mm": truth.spacing,
-        "boundary": boundary,
+        "shape": result.reference.shape,
+        "spacing_mm": result.reference.spacing,
+        "boundary": result.boundary,
         "regions": {
             name: {
                 "labels": labels,
@@ -209,28 +163,13 @@ def _print_json(
                     measured.name: {
                         **written(measured.value),
                         **measured.options,
-                        "unit": _unit(measured.metric.unit, truth),
+                        "unit": result.unit(measured.metric),
                         "direction": measured.metric.direction.value,
                     }
                     for measured in result[name].values
                 },
             }
-            for name, labels in regions.items()
+            for name, labels in result.regions.items()
         },
     }
     typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
-
-
-def _draw(
-    path: Path, truth: LabelMap, guess: LabelMap, regions: dict[str, tuple[int, ...]], result: dict[str, Comparison]
-) -> None:
-    from podium.metrics import surface_dice
-    from podium.report import figures
-
-    directed = [distances for comparison in result.values() for distances in comparison.surface.directed]
-    occurring = {float(d) for distances in directed for d in distances.distances if d < float("inf")}
-    tolerances = sorted({0.0, *occurring})
-    tolerances.append(1.05 * (tolerances[-1] or 1.0))
-    curves = {name: [surface_dice(result[name].surface, tolerance_mm=t) for t in tolerances] for name in regions}
-    figure = figures.comparison(truth, guess, regions=regions, tolerances_mm=tolerances, surface_dice=curves)
-    figures.save(figure, path)

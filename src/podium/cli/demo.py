@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from podium.cli._console import failing_clearly, say
+
+if TYPE_CHECKING:
+    from podium.model import Challenge
+    from podium.ranking import Ranking
 
 
 def demo(
@@ -19,45 +23,43 @@ def demo(
 ) -> None:
     """Make synthetic data in each challenge's own layout, evaluate several submissions, rank them, write a report."""
     with failing_clearly(debug=context.obj["debug"]):
-        from importlib import import_module
-        from importlib.util import find_spec
+        import podium
+        from podium.cli._progress import cases_done
 
-        from podium.challenges import challenges, get_challenge
-        from podium.cli.challenge import run
-        from podium.cli.rank import rank_with_uncertainty
-        from podium.cli.report import write_report
-        from podium.model import InputError
-
-        with_demo = [name for name in challenges() if find_spec(f"podium.demo.{name}") is not None]
-        if challenge and get_challenge(challenge).name not in with_demo:
-            raise InputError(f"there is no demo of {challenge}", advice=f"There are: {', '.join(with_demo)}")
-        names = [challenge] if challenge else with_demo
-        pages = []
-        for name in names:
-            folder = out / name
-            import_module(f"podium.demo.{name}").write(folder)
-            rules = get_challenge(name)
-            submissions = folder / "submissions"
-            baselines = ["baseline"] if (submissions / "baseline").exists() else []
-            say(
-                f"\n{rules.title}: {rules.summary}\n"
-                f"$ podium evaluate {name} --truth {folder / 'truth'} --submissions {folder / 'submissions'} "
-                f"--out {folder / 'run'}{' --baseline baseline' if baselines else ''}\n"
-                f"$ podium rank {folder / 'run'} --bootstrap 1000\n"
-                + (f"$ podium report {folder / 'run'} --format svg\n" if report else "")
+        with cases_done("demo") as progress:
+            runs = podium.demo(
+                challenge,
+                out=out,
+                report=report,
+                before=lambda rules, folder: _announce(rules, folder, report=report),
+                after=_show,
+                progress=progress,
             )
-            _, measured = run(
-                rules, truth=folder / "truth", submissions=submissions, out=folder / "run", baselines=baselines
-            )
-            rank_with_uncertainty(folder / "run")
-            if measured.failures:
-                say(f"\nWhat went wrong is told in {folder / 'run' / 'failures.csv'}, such as")
-                for submission, case, status, reason in measured.failures[:3]:
-                    say(f"  {submission}, {case or 'in general'}: {status}: {reason}")
-            if report:
-                say("")
-                pages.append(write_report(folder / "run", formats=("svg",)))
-        if len(pages) > 1:
+        if report:
             say("\nThe reports, to be opened in a browser:")
-            for page in pages:
-                say(f"  {page}")
+            for run in runs:
+                say(f"  {run.folder}/report.html")
+
+
+def _announce(challenge: Challenge, folder: Path, *, report: bool) -> None:
+    """Say what is about to be done, and by which commands."""
+    baseline = " --baseline baseline" if (folder / "submissions" / "baseline").exists() else ""
+    say(
+        f"\n{challenge.title}: {challenge.summary}\n"
+        f"$ podium evaluate {challenge.name} --truth {folder / 'truth'} --submissions {folder / 'submissions'} "
+        f"--out {folder / 'run'}{baseline}\n"
+        f"$ podium rank {folder / 'run'} --bootstrap 1000\n"
+        + (f"$ podium report {folder / 'run'} --format svg\n" if report else "")
+    )
+
+
+def _show(ranking: Ranking) -> None:
+    """Print the board, how sure it is, and some of what went wrong."""
+    from podium.cli._board import show_ranking
+
+    show_ranking(ranking)
+    failures = ranking.run.failures
+    if len(failures):
+        say(f"\nWhat went wrong is told in {ranking.run.folder / 'failures.csv'}, such as")
+        for submission, case, status, reason in failures.head(3).iter_rows():
+            say(f"  {submission}, {case or 'in general'}: {status}: {reason}")

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from podium.cli._console import failing_clearly, say
-from podium.cli.challenge import Json, Name, Options, Rules, challenge_named
+from podium.cli._options import Jobs, Json, Name, Options, Rules, given_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from podium.evaluate import Measured
-    from podium.model import Challenge
-    from podium.raters import Interval, Line, Summary, Survey
+    from podium.raters import Interval, SummaryLine, Survey
+    from podium.run import Run
 
 _MOST_CASES_SHOWN = 12
 _NUMERIC = ("mean", "95 %", "cases")
@@ -28,11 +26,12 @@ def raters(
     *,
     truth: Annotated[Path, typer.Option(help="The folder with the truth and everybody's annotations.")],
     out: Annotated[Path | None, typer.Option(help="A folder for tables (CSV) and raters.json.")] = None,
-    jobs: Annotated[int | None, typer.Option(help="Threads; by default all processors.", min=1)] = None,
+    jobs: Jobs = None,
     write_samples: Annotated[
         Path | None, typer.Option(help="A folder to write the plausible segmentations to, in the organisers' layout.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Measure only what --out does not hold yet.")] = False,
+    restart: Annotated[bool, typer.Option("--restart", help="Make a survey anew that is there.")] = False,
     percentile: Annotated[
         list[float] | None,
         typer.Option(help="Of the distances between raters, for tolerances; repeat for more. 95 is always there."),
@@ -49,77 +48,77 @@ def raters(
     Exit code 0 if every case could be measured, 3 if some were counted out, 1 if none is left.
     """
     with failing_clearly(debug=context.obj["debug"]):
+        import podium
         from podium.cli._progress import cases_done
         from podium.model import InputError
-        from podium.raters import PERCENTILES, RatedChallenge, summarise, survey, survey_document, write_survey
 
-        challenge = challenge_named(name, rules, option)
-        if not isinstance(challenge, RatedChallenge):
-            raise InputError(f"{challenge.title} has one annotator only, so there is nobody to compare")
-        if resume and out is None:
-            raise InputError("--resume needs --out", advice="Name the folder of the survey that was begun")
-        with cases_done(f"{challenge.title}: raters") as progress:
-            found = survey(
-                challenge,
+        options = given_options(option)
+        with cases_done(f"{name}: raters") as progress:
+            survey = podium.agreement(
+                name,
                 truth=truth,
-                percentiles=percentile or PERCENTILES,
+                out=out,
+                rules=rules,
+                options=options,
+                **({"percentiles": percentile} if percentile else {}),
                 metrics=metric or (),
-                jobs=jobs,
-                progress=progress,
-                keep=None if out is None else out / "cases",
-                resume=resume,
                 samples=write_samples,
+                jobs=jobs,
+                resume=resume,
+                restart=restart,
+                progress=progress,
             )
-        summary = summarise(found)
-        if out is not None:
-            write_survey(out, challenge, found, summary, truth=truth)
         if as_json:
+            from podium.challenges import get_challenge
             from podium.io import json_text
+            from podium.raters import survey_document
 
-            typer.echo(json_text(survey_document(challenge, found, summary, truth=truth)), nl=False)
+            challenge = get_challenge(name, edition=rules, **options)
+            typer.echo(json_text(survey_document(challenge, survey, truth=truth)), nl=False)
         else:
-            _show(challenge, found, summary)
+            _show(podium.list_challenges()[name].title, survey)
         if out is not None:
             say(f"The survey is in {out}.")
-        if not found.agreements:
-            raise InputError(f"no case is left: all {len(found.counted_out)} were counted out")
-    if found.counted_out:
+        if not survey.agreements:
+            raise InputError(f"no case is left: all {len(survey.counted_out)} were counted out")
+    if survey.counted_out:
         raise typer.Exit(3)
 
 
-def compare_with_people(challenge: Challenge, measured: Measured, out: Path) -> None:
-    """Print whether each submission is within inter-rater variability, and write people.csv to a run folder."""
-    from podium.io import write_text
-    from podium.raters import compared_with_people, people_csv
+def show_people(run: Run) -> None:
+    """Print whether each submission is within inter-rater variability, where people were measured."""
+    from podium.raters import people_verdicts
 
-    verdicts = compared_with_people(challenge, measured.table, roles=measured.roles)
-    write_text(out / "people.csv", people_csv(verdicts))
-    titles = {quantity.metric: quantity.title for quantity in challenge.quantities}
+    verdicts = people_verdicts(run.challenge, run.cube, roles=run.roles)
+    if not verdicts:
+        return
+    titles = {measure.name: measure.title for measure in run.challenge.measures}
     rows = [
         [
-            each.submission,
-            _words(each.target),
-            titles[each.metric],
-            _number(each.difference.mean, 4, sign=True),
-            _ends(each.difference, 4, sign=True),
-            {True: "yes", False: "no", None: "–"}[each.within],
+            verdict.submission,
+            _words(verdict.target),
+            titles[verdict.metric],
+            _number(verdict.difference.mean, 4, sign=True),
+            _ends(verdict.difference, 4, sign=True),
+            {True: "yes", False: "no", None: "–"}[verdict.within],
         ]
-        for each in verdicts
+        for verdict in verdicts
     ]
     _print_table("Within inter-rater variability", ["submission", "", "", "mean", "95 %", "within"], rows)
     notes = ["The difference is submission − raters, case by case, both measured against the same plausible truths."]
-    if any(each.difference.vague for each in verdicts):
+    if any(verdict.difference.vague for verdict in verdicts):
         notes.append("Where an interval is missing or has an infinite end, there are too few cases to tell.")
-    if left_out := sorted({case for each in verdicts for case in each.left_out}):
+    if left_out := sorted({case for verdict in verdicts for case in verdict.left_out}):
         notes.append(f"Left out where the raters or the submission have no value: {', '.join(left_out)}.")
     _print_lines(notes, style="dim")
 
 
-def _show(challenge: Challenge, survey: Survey, summary: Summary) -> None:
+def _show(title: str, survey: Survey) -> None:
     """Print tables: variability, tolerances, how these depend on the percentile, cases, and who is counted out."""
+    summary = survey.summary
     if survey.agreements:
         _print_table(
-            f"{challenge.title}: inter-rater variability",
+            f"{title}: inter-rater variability",
             ["", "metric", "mean", "95 %", "cases"],
             [[_words(line.target), _words(line.name), *_cells(line)] for line in summary.variability],
         )
@@ -175,21 +174,19 @@ def _print_lines(lines: Sequence[str], *, style: str = "") -> None:
         Console().print(Text(line, style=style))
 
 
-def _cells(line: Line) -> list[str]:
+def _number(number: float, digits: int, *, sign: bool = False) -> str:
+    from podium.model import shown_number
+
+    return shown_number(number, digits, sign=sign)
+
+
+def _cells(line: SummaryLine) -> list[str]:
     return [_number(line.interval.mean, 4), _ends(line.interval, 4), str(line.interval.cases)]
 
 
 def _ends(interval: Interval, digits: int, *, sign: bool = False) -> str:
     low, high = (_number(end, digits, sign=sign) for end in (interval.low, interval.high))
     return "–" if low == high == "–" else f"{low} … {high}"
-
-
-def _number(number: float, digits: int, *, sign: bool = False) -> str:
-    if math.isnan(number):
-        return "–"
-    if math.isinf(number):
-        return "∞" if number > 0 else "-∞"
-    return f"{number:+.{digits}f}" if sign else f"{number:.{digits}f}"
 
 
 def _words(name: str) -> str:

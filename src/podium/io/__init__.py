@@ -1,6 +1,7 @@
 """Reading and writing files. Knows formats, not challenges."""
 
-from podium.io.documents import csv_text, json_text, write_atomically, write_parquet, write_text
+from podium.io.documents import csv_text, json_text, parquet_bytes, write_atomically, write_bytes, write_text
+from podium.io.inputs import digest, noting_files, read_text
 from podium.io.labelmaps import MAX_VOXELS, SUFFIXES, read_label_map, write_label_map
 from podium.io.scores import SCORE_COLUMNS, read_scores
 from podium.io.tables import read_timing
@@ -10,12 +11,16 @@ __all__ = [
     "SCORE_COLUMNS",
     "SUFFIXES",
     "csv_text",
+    "digest",
     "json_text",
+    "noting_files",
+    "parquet_bytes",
     "read_label_map",
     "read_scores",
+    "read_text",
     "read_timing",
     "write_atomically",
+    "write_bytes",
     "write_label_map",
-    "write_parquet",
     "write_text",
 ]

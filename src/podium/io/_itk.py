@@ -18,6 +18,7 @@ import numpy as np
 
 from podium.io._geometry import checked_geometry, checked_shape
 from podium.io._streams import MOST_DEFLATE_EXPANDS, Stream, too_short
+from podium.io.inputs import open_input
 from podium.model import InputError, LabelMap
 
 _LONGEST_HEADER = 1 << 16
@@ -44,7 +45,7 @@ _NRRD_TYPES = {
 
 def read_metaimage(path: Path, *, dimensions: int | None, max_voxels: int) -> LabelMap:
     """Read a .mha or .mhd label map."""
-    with path.open("rb") as file:
+    with open_input(path) as file:
         start = file.read(_LONGEST_HEADER)
     fields: dict[str, str] = {}
     end = 0
@@ -89,7 +90,7 @@ def read_metaimage(path: Path, *, dimensions: int | None, max_voxels: int) -> La
 
 def read_nrrd(path: Path, *, dimensions: int | None, max_voxels: int) -> LabelMap:
     """Read a .nrrd label map with its voxels in the same file."""
-    with path.open("rb") as file:
+    with open_input(path) as file:
         start = file.read(_LONGEST_HEADER)
     blank = re.search(rb"\r?\n\r?\n", start)
     if not start.startswith(b"NRRD") or blank is None:
@@ -203,7 +204,7 @@ def _label_map(
     if promised > held * (MOST_DEFLATE_EXPANDS if compression else 1):
         raise too_short(path, promised, held, what="bytes of voxels" + " unpacked" * bool(compression))
     geometry = _geometry(path, shape, sizes)
-    with holder.open("rb") as file:
+    with open_input(holder) as file:
         file.seek(offset if offset >= 0 else held - promised)
         return Stream(file, path, compression=compression).narrow(shape, dtype).finish(**geometry)
 

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.io.arrays import dataset, open_hdf5
+from podium.io.inputs import open_input
 from podium.model import InputError
 
 __all__ = ["MAX_VARIABLE_BYTES", "read_mat"]
@@ -61,7 +62,7 @@ def read_mat(path: Path, names: Collection[str]) -> Matrices:
     InputError
         The file is damaged or not of MATLAB, holds none of the names, or something else under one of them.
     """
-    with path.open("rb") as file:
+    with open_input(path) as file:
         start = file.read(128)
         if start[124:126] == b"\x00\x02" or start.startswith((b"MATLAB 7.3", b"\x89HDF")):
             present, found = _read_hdf5(path, names)

@@ -10,6 +10,7 @@ import numpy as np
 
 from podium.io._geometry import checked_geometry, checked_shape
 from podium.io._streams import MOST_DEFLATE_EXPANDS, Stream, too_short
+from podium.io.inputs import open_input
 from podium.model import InputError, LabelMap
 
 _LONGEST_HEADER = 1 << 24  # a header extension past this is nobody's
@@ -19,7 +20,7 @@ _MILLIMETRES = {0: 1.0, 1: 1e3, 2: 1.0, 3: 1e-3}  # unknown, metres, millimetres
 
 def read_nifti(path: Path, *, dimensions: int | None, max_voxels: int) -> LabelMap:
     """Read a .nii or .nii.gz label map."""
-    with path.open("rb") as file:
+    with open_input(path) as file:
         gzipped = file.read(2) == b"\x1f\x8b"
         file.seek(0)
         stream = Stream(file, path, compression="gzip" if gzipped else None)

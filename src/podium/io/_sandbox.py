@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from podium.io import _hdf5_facts
+from podium.io.inputs import note
 
 __all__ = ["NoAnswerError", "ask"]
 
@@ -128,4 +129,5 @@ def ask(path: Path, name: str | None = None, *, texts: tuple[str, ...] = ()) -> 
     request: dict[str, Any] = {"path": str(path.absolute()), "seconds": seconds}
     if name is not None:
         request |= {"name": name, "texts": list(texts)}
+    note(path)  # the other process opens it, out of sight of this one
     return _helper.ask(request)

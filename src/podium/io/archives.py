@@ -11,6 +11,7 @@ from pathlib import Path
 
 from isal import isal_zlib
 
+from podium.io.inputs import open_input
 from podium.model import InputError
 
 __all__ = ["ARCHIVE_DAMAGE", "MAX_DIRECTORY_BYTES", "open_zip"]
@@ -61,7 +62,7 @@ def open_zip(path: Path, *, most_entries: int, what: str = "the archive cannot b
                 f"and {MAX_DIRECTORY_BYTES:,}",
                 path=path,
             )
-        archive = zipfile.ZipFile(path)
+        archive = zipfile.ZipFile(path)  # noted when its list was counted
     except ARCHIVE_DAMAGE as error:
         if isinstance(error, InputError):
             raise
@@ -85,7 +86,7 @@ def _listed(path: Path) -> tuple[int, int]:
     """Return how many entries a zip file may list, and the bytes of the list; as many as `zipfile` would read."""
     from zipfile import _EndRecData  # type: ignore[attr-defined]
 
-    with path.open("rb") as file:
+    with open_input(path) as file:
         try:
             end = _EndRecData(file)
         except OSError:  # zipfile says so too, in other words

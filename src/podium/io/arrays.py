@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from podium.io._hdf5 import MAX_ARRAY_BYTES, MAX_CHUNK_BYTES, File, Stored
 from podium.io.archives import ARCHIVE_DAMAGE, open_zip
+from podium.io.inputs import open_input
 from podium.model import InputError
 
 __all__ = [
@@ -51,7 +52,7 @@ def open_hdf5(path: Path) -> Iterator[File]:
     """Open an HDF5 file for reading; it yields the names of what it holds."""
     if path.exists() and not path.is_file():
         raise InputError("this is not a plain file", path=path)
-    with path.open("rb") as file:
+    with open_input(path) as file:
         yield File(path, file)
 
 
@@ -136,7 +137,7 @@ def read_npy(path: Path) -> npt.NDArray[Any]:
     """Read a .npy file of numbers, as a read-only map of the file."""
     if not path.is_file():
         raise InputError("this is not a plain file", path=path)
-    with path.open("rb") as file:
+    with open_input(path) as file:
         header = numpy_header(file, name=path.name, path=path)
         start = file.tell()
         held = path.stat().st_size - start

@@ -1,4 +1,4 @@
-"""Text files that appear complete or not at all, and JSON and CSV that any program reads."""
+"""Files that appear complete or not at all, and JSON and CSV that any program reads."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import io
 import json
 import math
 import os
+import secrets
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,12 +15,23 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["csv_text", "json_text", "write_atomically", "write_parquet", "write_text"]
+__all__ = ["csv_text", "json_text", "parquet_bytes", "write_atomically", "write_bytes", "write_text"]
+
+_KEPT = 24  # characters of a file's name, at either end; with twice as many, of four bytes each, no name is too long
 
 
 def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
-    """Let a file appear complete or not at all, even if the power fails."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    """Let a file appear complete or not at all, even if the power fails or others write it at the same time.
+
+    Parameters
+    ----------
+    path
+        The file. What was there is replaced, once there is something to replace it with.
+    write
+        Writes all of it to the path that it is given: in the same folder, hidden, and with the same ending, as some
+        writers choose the format by that. It must write one file only, not a header beside its data.
+    """
+    partial = _partial(path)
     try:
         write(partial)
         _to_disk(partial)
@@ -27,6 +39,13 @@ def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
         _to_disk(path.parent)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def _partial(path: Path) -> Path:
+    """Return a name that no other thread, process or machine uses, and that tells what a killed process left behind."""
+    ending = "".join(path.suffixes[-2:])
+    stem = path.name.removesuffix(ending)[:_KEPT]
+    return path.with_name(f".{stem}.{os.getpid()}-{secrets.token_hex(4)}.part{ending[-_KEPT:]}")
 
 
 def _to_disk(path: Path) -> None:
@@ -38,16 +57,21 @@ def _to_disk(path: Path) -> None:
         os.close(handle)
 
 
+def write_bytes(path: Path, content: bytes | memoryview) -> None:
+    """Write bytes, complete or not at all."""
+    write_atomically(path, lambda partial: partial.write_bytes(content))
+
+
 def write_text(path: Path, text: str) -> None:
     """Write text, complete or not at all."""
-    write_atomically(path, lambda partial: partial.write_text(text, encoding="utf-8", errors="backslashreplace"))
+    write_bytes(path, text.encode("utf-8", "backslashreplace"))
 
 
-def write_parquet(path: Path, table: pl.DataFrame, *, metadata: dict[str, str] | None = None) -> None:
-    """Write a table, complete or not at all. It is made in memory, so that a full disk is an OSError like any other."""
+def parquet_bytes(table: pl.DataFrame, *, metadata: dict[str, str] | None = None) -> bytes:
+    """Return a table as Parquet, made in memory, so that a full disk is an OSError like any other."""
     content = io.BytesIO()
     table.write_parquet(content, metadata=metadata)
-    write_atomically(path, lambda partial: partial.write_bytes(content.getbuffer()))
+    return content.getvalue()
 
 
 def json_text(document: Any) -> str:

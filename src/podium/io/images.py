@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from podium.io._nifti import _LONGEST_HEADER, _SAVE_AGAIN, _dtype, _header, _scaling, _shape
 from podium.io._streams import Stream, too_short
+from podium.io.inputs import open_input
 from podium.model import InputError
 
 __all__ = ["read_plane"]
@@ -32,7 +33,7 @@ def read_plane(path: Path, *, axis: int, index: int, shape: tuple[int, ...]) -> 
     ndarray
         The plane's values, scaled as the header says, with the other axes in their order.
     """
-    with path.open("rb") as file:
+    with open_input(path) as file:
         gzipped = file.read(2) == b"\x1f\x8b"
         file.seek(0)
         stream = Stream(file, path, compression="gzip" if gzipped else None)

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 from isal import igzip, isal_zlib
 
+from podium.io.inputs import open_input
 from podium.model import InputError
 
 __all__ = ["MAX_SCORES_BYTES", "SCORE_COLUMNS", "read_scores"]
@@ -90,7 +91,7 @@ def read_scores(path: Path, *, columns: Mapping[str, str] | None = None) -> pl.D
 
 def _unpacked(path: Path) -> bytes:
     """Return the bytes of a file, plain or gzipped, unless they are too many."""
-    with path.open("rb") as file:
+    with open_input(path) as file:
         gzipped = file.read(2) == b"\x1f\x8b"
         file.seek(0)
         try:

@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.io._matlab import MAX_VARIABLE_BYTES, read_mat
+from podium.io.inputs import MAX_TEXT_BYTES, read_text
 from podium.model import InputError
 
 __all__ = ["MAX_TEXT_BYTES", "MAX_VARIABLE_BYTES", "Table", "read_csv", "read_lines", "read_mat", "read_timing"]
 
-MAX_TEXT_BYTES = 2**24
-"""A text file with more bytes than this is refused. Reading one takes up to 32 times as much memory."""
-
+LONGEST_SECONDS = 1e7
+"""A time beyond this is no time."""
 _SHOWN = 5
 _MOST_COLUMNS = 1000
 
@@ -48,7 +48,7 @@ def read_lines(path: Path, columns: Sequence[str]) -> Table:
     problems = _Problems()
 
     def rows() -> Iterator[Row]:
-        for place, line in enumerate(io.StringIO(_text(path), newline=None), start=1):
+        for place, line in enumerate(io.StringIO(read_text(path, most_bytes=MAX_TEXT_BYTES), newline=None), start=1):
             name, colon, fields = line.partition(":")
             if colon and name.strip():
                 yield place, name.strip(), fields.split(",")
@@ -128,8 +128,10 @@ def read_timing(path: Path) -> dict[str, tuple[float, float | None]]:
             problems.add(f"line {place}: the case {_shown(row['case'])} has characters that cannot be shown")
         elif row["case"] in timing:
             problems.add(f"line {place}: case {row['case'][:40]} is listed a second time")
-        elif seconds is None or not 0 <= seconds < math.inf:
-            problems.add(f"line {place}: seconds are {row['seconds'][:40]!r}, not a number from 0")
+        elif seconds is None or not 0 <= seconds <= LONGEST_SECONDS:
+            problems.add(
+                f"line {place}: seconds are {row['seconds'][:40]!r}, not a number from 0 to {LONGEST_SECONDS:g}"
+            )
         elif row.get("frames") and (frames is None or not 0 < frames < math.inf):
             problems.add(f"line {place}: frames are {row['frames'][:40]!r}, not a number above 0")
         else:
@@ -199,7 +201,7 @@ def _number(field: str) -> float | None:
 
 def _csv(path: Path) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
     """Return the names in the first line, in lower case, and the other lines with their numbers."""
-    reader = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
+    reader = csv.reader(io.StringIO(read_text(path, most_bytes=MAX_TEXT_BYTES), newline=""), strict=True)
 
     def content() -> Iterator[tuple[int, list[str]]]:
         try:
@@ -230,14 +232,3 @@ def _demand(header: list[str], columns: Sequence[str], path: Path) -> None:
             path=path,
             advice="Separate columns with commas" if separated else "The first line must name the columns",
         )
-
-
-def _text(path: Path) -> str:
-    with path.open("rb") as file:
-        content = file.read(MAX_TEXT_BYTES + 1)
-    if len(content) > MAX_TEXT_BYTES:
-        raise InputError(f"the file has more than {MAX_TEXT_BYTES:,} bytes", path=path)
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InputError("this is not text in UTF-8", path=path, advice="Save it as plain text") from None

@@ -12,7 +12,7 @@ from podium.metrics.classification import (
     macro_f1,
     mean_over_defined,
 )
-from podium.metrics.comparison import Comparison, Measured, compare
+from podium.metrics.comparison import Comparison, LabelMapComparison, Measured, compare, compare_label_maps
 from podium.metrics.dose import (
     average_shifted_dose,
     cumulative_dose_volume_histogram,
@@ -21,7 +21,7 @@ from podium.metrics.dose import (
     gaussian_dose,
     volume_at_dose,
 )
-from podium.metrics.overlap import (
+from podium.metrics.overlaps import (
     Overlap,
     dice,
     intersection_over_union,
@@ -34,6 +34,7 @@ from podium.metrics.overlap import (
     volume_difference,
 )
 from podium.metrics.points import Centres, centre_distance, centres, landmark_error
+from podium.metrics.prepared import Structure, StructurePair, structures
 from podium.metrics.reconstruction import (
     displacement_error,
     landmark_displacements,
@@ -49,7 +50,6 @@ from podium.metrics.regression import (
     pearson_correlation,
     root_mean_square_error,
 )
-from podium.metrics.structures import Structure, StructurePair, structures
 from podium.metrics.surface import (
     DirectedDistances,
     SurfaceDistances,
@@ -67,6 +67,7 @@ __all__ = [
     "ClassCounts",
     "Comparison",
     "DirectedDistances",
+    "LabelMapComparison",
     "Measured",
     "Overlap",
     "Structure",
@@ -80,6 +81,7 @@ __all__ = [
     "centre_distance",
     "centres",
     "compare",
+    "compare_label_maps",
     "confusion_matrix",
     "cumulative_dose_volume_histogram",
     "declare",

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from podium.metrics._pairs import Labels, Regions
-from podium.metrics.overlap import Overlap, overlap
+from podium.metrics.overlaps import Overlap, overlap
 from podium.metrics.points import Centres, centres
 from podium.metrics.registry import metrics
 from podium.metrics.surface import Boundary, SurfaceDistances, surface_distances
-from podium.model import Metric
+from podium.model import LabelMap, Metric
 
-__all__ = ["Comparison", "Measured", "compare"]
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Comparison", "LabelMapComparison", "Measured", "compare", "compare_label_maps"]
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,85 @@ def compare(
         ]
         result[name] = Comparison(overlaps[name], surfaces[name], middles[name], tuple(values))
     return result
+
+
+@dataclass(frozen=True, eq=False)
+class LabelMapComparison(Mapping[str, Comparison]):
+    """Two label maps compared, region by region.
+
+    Attributes
+    ----------
+    reference, prediction
+        The label maps.
+    regions
+        Labels of each region by name.
+    boundary
+        Which boundary surface distances are between.
+    comparisons
+        What was measured of each region.
+    """
+
+    reference: LabelMap
+    prediction: LabelMap
+    regions: Mapping[str, tuple[int, ...]]
+    boundary: Boundary
+    comparisons: Mapping[str, Comparison]
+
+    def __getitem__(self, region: str) -> Comparison:
+        return self.comparisons[region]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.comparisons)
+
+    def __len__(self) -> int:
+        return len(self.comparisons)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """In what the geometry of the two differs; the reference's is used."""
+        return tuple(self.reference.geometry_differences(self.prediction))
+
+    @property
+    def distances(self) -> list[float]:
+        """Every distance that occurs, in mm, from 0 to a little beyond the last: where surface Dice changes."""
+        directed = [distances for each in self.values() for distances in each.surface.directed]
+        occurring = {float(d) for distances in directed for d in distances.distances if d < float("inf")}
+        tolerances = sorted({0.0, *occurring})
+        return [*tolerances, 1.05 * (tolerances[-1] or 1.0)]
+
+    def unit(self, metric: Metric[..., Any]) -> str:
+        """Return the unit of a metric; that of a volume is an area in an image."""
+        return metric.unit.replace("³", "²") if len(self.reference.shape) == 2 else metric.unit
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return one line for each region and metric: region, metric, value, unit, and which way is better."""
+        import polars as pl
+
+        lines = [
+            (region, measured.name, measured.value, self.unit(measured.metric), measured.metric.direction.value)
+            for region, each in self.items()
+            for measured in each.values
+        ]
+        return pl.DataFrame(lines, schema=["region", "metric", "value", "unit", "better"], orient="row")
+
+    def _repr_html_(self) -> str:
+        return self.to_frame()._repr_html_()
+
+
+def compare_label_maps(
+    reference: LabelMap,
+    prediction: LabelMap,
+    *,
+    regions: Mapping[str, Sequence[int]] | None = None,
+    tolerances_mm: Sequence[float] = (1.0,),
+    boundary: Boundary = "surfel",
+) -> LabelMapComparison:
+    """Compare two label maps by every metric; by default, each label that either has is a region."""
+    labels = sorted({*reference.labels, *prediction.labels} - {0})
+    chosen = {str(label): (label,) for label in labels} if regions is None else regions
+    named = {name: tuple(members) for name, members in chosen.items()}
+    found = compare(reference, prediction, regions=named, tolerances_mm=tolerances_mm, boundary=boundary)
+    return LabelMapComparison(reference, prediction, named, boundary, found)
 
 
 def _short(value: float) -> str:

@@ -1,16 +1,19 @@
 """Frozen types that every part of Podium shares. No input, no output."""
 
-from podium.model.challenge import TOLERANCE_SCALES, Case, Challenge, Expected, Quantity, Role, Status, Value
+from podium.model.challenge import TOLERANCE_SCALES, Case, Challenge, Role, Status, Value
 from podium.model.cube import Column, Cube, Floats, Scores
 from podium.model.errors import InputError
 from podium.model.labelmap import LARGEST_LABEL, LONGEST_MM, SHORTEST_MM, Box, LabelMap, as_labels
-from podium.model.leaderboard import Entry, Heading, Leaderboard
+from podium.model.leaderboard import Entry, Leaderboard
+from podium.model.measure import NOT_RANKED, SECONDS, Measure, Price, Purpose, shown_number
 from podium.model.metric import UNDEFINED, Direction, Metric
 from podium.model.views import Agreement, Curves, Line, Panel, Paths, Slices, View
 
 __all__ = [
     "LARGEST_LABEL",
     "LONGEST_MM",
+    "NOT_RANKED",
+    "SECONDS",
     "SHORTEST_MM",
     "TOLERANCE_SCALES",
     "UNDEFINED",
@@ -23,17 +26,17 @@ __all__ = [
     "Curves",
     "Direction",
     "Entry",
-    "Expected",
     "Floats",
-    "Heading",
     "InputError",
     "LabelMap",
     "Leaderboard",
     "Line",
+    "Measure",
     "Metric",
     "Panel",
     "Paths",
-    "Quantity",
+    "Price",
+    "Purpose",
     "Role",
     "Scores",
     "Slices",
@@ -41,4 +44,5 @@ __all__ = [
     "Value",
     "View",
     "as_labels",
+    "shown_number",
 ]

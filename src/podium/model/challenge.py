@@ -1,26 +1,28 @@
-"""What a challenge is: its quantities, its files, how one case is measured, and how the whole is scored."""
+"""What a challenge is: its measures with their prices, its files, how one case is measured, how the whole is scored."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from podium.model.cube import Cube, Floats, Scores
 from podium.model.errors import InputError
-from podium.model.metric import Direction
+from podium.model.measure import SECONDS, Measure
 from podium.model.views import View
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["TOLERANCE_SCALES", "Case", "Challenge", "Expected", "Quantity", "Role", "Status", "Value"]
+__all__ = ["TOLERANCE_SCALES", "Case", "Challenge", "Role", "Status", "Value"]
 
 TOLERANCE_SCALES = {1.0: "", 0.5: "_half_tolerance", 2.0: "_double_tolerance"}
-"""Multiples of a tolerance that are measured beside it, to see what depends on it, and what names of metrics end in."""
+"""Multiples of a tolerance that are measured beside it, to see what depends on it, and how names of measures end."""
 
 
 class Status(StrEnum):
@@ -30,6 +32,11 @@ class Status(StrEnum):
     MISSING = "missing"
     INVALID = "invalid"
     UNDEFINED = "undefined"
+
+    @property
+    def failed(self) -> bool:
+        """Whether the prediction is to blame, so that its price is charged."""
+        return self in (Status.MISSING, Status.INVALID)
 
 
 class Role(StrEnum):
@@ -41,34 +48,6 @@ class Role(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Quantity:
-    """Something that is measured of every case.
-
-    Attributes
-    ----------
-    metric
-        Its name in tables, unique together with a target.
-    title
-        Its name for people.
-    unit
-        "mm", "s", … or "" for a plain number.
-    direction
-        Which values are better.
-    targets
-        What it is measured of: regions, structures, indices; ("",) if there is only one thing.
-    price
-        What a failed case costs, in words that a participant understands.
-    """
-
-    metric: str
-    title: str
-    unit: str
-    direction: Direction
-    price: str
-    targets: tuple[str, ...] = ("",)
-
-
-@dataclass(frozen=True, slots=True)
 class Case:
     """The unit of work: read the truth once, measure every submission against it.
 
@@ -77,19 +56,14 @@ class Case:
     name
         Its name, which is also that of its row unless one file holds many rows.
     files
-        The truth's files, which are hashed for the record.
+        The truth's files.
+    expected
+        How the prediction may be called, the usual name first; `*` and `?` stand for anything.
     """
 
     name: str
     files: tuple[Path, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Expected:
-    """What a challenge expects of one prediction: acceptable file names, the first of them the usual one."""
-
-    case: str
-    names: tuple[str, ...]
+    expected: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +75,15 @@ class Value:
     case
         The row: the smallest unit that a rule uses.
     metric, target
-        Which quantity, of what.
+        Which measure, of what.
     value
-        The number; for a failed case its price; None where there is no number.
+        The number that counts; None where there is none. A challenge leaves it to the engine to charge prices.
     unit
         A part of the row, such as a frame, where numbers below the level of the rules are reported; "" for the row.
     status, reason
         What happened, in words that a participant can act on; a reason beside a good status is a warning.
+    measured
+        What was measured, where a price replaced it.
     """
 
     case: str
@@ -117,35 +93,47 @@ class Value:
     unit: str = ""
     status: Status = Status.OK
     reason: str = ""
+    measured: float | None = None
 
 
-@dataclass
-class Challenge(ABC):
+class Challenge(BaseModel, ABC):
     """A challenge in one edition of its rules, ready to measure and to score.
+
+    Its fields are its options: declared with a type, a default and a line of explanation, and checked when it is made.
+    An author must give seven members: `name`, `title`, `measures`, `cases`, `load`, `measure` and `score`. Everything
+    else has a default that works.
 
     Subclasses are found in `podium.challenges` and by the entry-point group `podium.challenges`.
     """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, ignored_types=(property,))
 
     name: ClassVar[str]
     """As on the command line."""
     title: ClassVar[str]
     """For people."""
-    page: ClassVar[str]
+    page: ClassVar[str] = ""
     """Where the rules stand."""
-    summary: ClassVar[str]
+    summary: ClassVar[str] = ""
     """The rules in a paragraph."""
-    editions: ClassVar[tuple[str, ...]] = ("document", "code")
+    editions: ClassVar[tuple[str, ...]] = ("document",)
     """`document`: what the page says. `code`: what the organisers' own code does."""
     scoring_options: ClassVar[tuple[str, ...]] = ()
     """Options that change scores but not measurements, so that they can be given when ranking again."""
     version: ClassVar[int] = 1
     """Raised whenever the same input would give another number."""
+    row_words: ClassVar[tuple[str, str]] = ("case", "cases")
+    """What a row is called, one and several."""
+    time: ClassVar[Measure] = SECONDS
+    """What a submission's timing.csv is recorded as."""
 
     edition: str = "document"
-    emphasis: Mapping[str, float] = field(default_factory=dict, kw_only=True, repr=False)
+    """Which rules: `document` for what the page says, `code` for what the organisers' own code does."""
+    emphasis: Mapping[str, float] = Field(default_factory=dict, repr=False)
     """By how much the weight of a term is changed, to see what depends on it; 1 unless said otherwise, 0 drops it."""
 
-    def __post_init__(self) -> None:
+    def model_post_init(self, _: Any, /) -> None:
+        """Refuse editions and terms that do not exist, and a declaration that leaves a price open."""
         if self.edition not in self.editions:
             raise InputError(
                 f"{self.title} has no rules called {self.edition!r}", advice=f"There are: {', '.join(self.editions)}"
@@ -155,74 +143,84 @@ class Challenge(ABC):
                 f"{self.title} has no term called {unknown[0]!r}",
                 advice=f"There are: {', '.join(self.terms) or 'none'}",
             )
+        names = [measure.name for measure in (*self.measures, self.time)]
+        if double := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"{self.title} declares the measure {double[0]} twice")
+        for measure in self.measures:
+            if measure.judges and measure.decides and measure.price is None:
+                raise ValueError(f"{self.title} does not say what a failed case costs in {measure.name}")
+
+    # What an author must give.
 
     @property
     @abstractmethod
-    def quantities(self) -> tuple[Quantity, ...]:
-        """What is measured of every row."""
+    def measures(self) -> tuple[Measure, ...]:
+        """What is measured of every row, each with its range, its direction and its price."""
 
     @abstractmethod
     def cases(self, truth: Path) -> list[Case]:
-        """Find the cases of the truth, sorted by name; read what all of them need, such as a calibration."""
-
-    @abstractmethod
-    def expected(self, case: Case) -> Expected:
-        """Say how a prediction of a case is called."""
+        """Find the cases of the truth, sorted by name, each with its files and the names expected of a prediction."""
 
     @abstractmethod
     def load(self, case: Case) -> Any:
-        """Read the truth of a case."""
+        """Read the truth of a case. Nobody may change what is returned."""
 
     @abstractmethod
     def measure(self, case: Case, truth: Any, prediction: Path) -> list[Value]:
-        """Measure one prediction; raise InputError where it cannot be used."""
+        """Measure one prediction; raise InputError where it cannot be used.
+
+        Where only a part cannot be used, its values have no number, a status and a reason. What failures cost is
+        charged by the engine.
+        """
 
     @abstractmethod
-    def failed(self, case: Case, truth: Any, status: Status, reason: str) -> list[Value]:
-        """Return what a case costs that is missing or cannot be used."""
+    def score(self, cube: Cube, weights: Floats, ranked: Sequence[bool]) -> Scores:
+        """Score every submission under each set of row weights.
 
-    def baselines(self) -> tuple[str, ...]:
-        """Name the baselines that need no submission, since they follow from the truth."""
-        return ()
+        Parameters
+        ----------
+        cube
+            Values of all submissions, rows and measures.
+        weights
+            One non-negative weight per row, shape (sets, rows); all ones for the published ranking.
+        ranked
+            Which submissions compete; ranks and normalisations run over these only.
+        """
 
-    def measure_baseline(self, name: str, case: Case, truth: Any) -> list[Value]:
-        """Measure such a baseline."""
-        raise NotImplementedError(name)
+    # What has a default that works: the truth.
 
-    def people(self) -> tuple[str, ...]:
-        """Name the people who are shown as a reference, since their agreement follows from the truth."""
-        return ()
+    def prepared(self, truth: Path) -> Self:  # noqa: ARG002
+        """Return the challenge with the options that stand beside the truth, where they were not given."""
+        return self
 
-    def measure_people(self, name: str, case: Case, truth: Any) -> list[Value]:
-        """Measure how far such people agree with one another."""
-        raise NotImplementedError(name)
+    def rows(self, case: Case, truth: Any) -> tuple[str, ...]:  # noqa: ARG002
+        """Name the rows of a case: itself, or what its one file holds."""
+        return (case.name,)
 
-    def check(self, case: Case | None, prediction: Path) -> list[str]:
-        """Say everything that is wrong with a prediction and can be seen without the truth."""
-        raise NotImplementedError
+    def cluster(self, row: str) -> str:
+        """Name what a row is drawn with when cases are resampled: itself, or the subject it belongs to."""
+        return row
 
-    def weight(self, term: str) -> float:
-        """Return by how much the weight of a term is changed."""
-        return self.emphasis.get(term, 1.0)
+    def truth_as_prediction(self, case: Case) -> Path | None:  # noqa: ARG002
+        """Offer the truth as a prediction, to find out whether a case can be measured at all; None if it is none."""
+        return None
 
-    @property
-    def decisive(self) -> tuple[tuple[str, str], ...]:
-        """The quantities (metric, target) that general schemes rank by: all that judge, but the time."""
-        return tuple(
-            (quantity.metric, target)
-            for quantity in self.quantities
-            if quantity.direction is not Direction.NONE and quantity.metric != "seconds"
-            for target in quantity.targets
-        )
+    # Who is measured without a submission.
 
     @property
-    def terms(self) -> tuple[str, ...]:
-        """What the score weighs against one another: the names that `emphasis` understands."""
-        return ()
-
-    def alternatives(self, cube: Cube) -> Mapping[str, Challenge]:  # noqa: ARG002
-        """Name further ways to score the same measurements that others would have found as sensible."""
+    def built_in(self) -> Mapping[str, Role]:
+        """Baselines and people who are measured without a submission, since they follow from the truth."""
         return {}
+
+    def measure_built_in(self, name: str, case: Case, truth: Any) -> list[Value]:  # noqa: ARG002
+        """Measure one of those."""
+        raise KeyError(name)
+
+    # Checking and showing.
+
+    def check(self, case: Case | None, prediction: Path) -> list[str]:  # noqa: ARG002
+        """Say everything that is wrong with a prediction and can be seen without the truth."""
+        return []
 
     def views(self, case: Case, truth: Any, prediction: Path, *, images: Path | None = None) -> list[View]:  # noqa: ARG002
         """Show what people look at in one prediction of a case, on the case's image where that is given."""
@@ -232,28 +230,81 @@ class Challenge(ABC):
         """Show what people look at over all cases of one submission, from its measurements alone."""
         return []
 
-    def cluster(self, row: str) -> str:
-        """Name what a row is drawn with when cases are resampled: itself, or the subject it belongs to."""
-        return row
+    def write_demo(self, folder: Path) -> None:  # noqa: ARG002
+        """Write synthetic data in the challenge's own layout: `truth/`, and one folder a team in `submissions/`."""
+        raise InputError(f"there is no demo of {self.title}", advice="It needs Challenge.write_demo")
 
-    def notes(self, cube: Cube) -> tuple[str, ...]:  # noqa: ARG002
-        """Say what a reader of the leaderboard should know about it."""
-        return ()
+    # Scoring.
 
     def ineligible(self, cube: Cube) -> Mapping[str, str]:  # noqa: ARG002
         """Name the submissions that do not qualify for a rank, and why; decided once, on the full data."""
         return {}
 
-    @abstractmethod
-    def score(self, cube: Cube, weights: Floats, ranked: Sequence[bool]) -> Scores:
-        """Score every submission under each set of row weights.
+    def notes(self, cube: Cube) -> tuple[str, ...]:  # noqa: ARG002
+        """Say what a reader of the leaderboard should know about it."""
+        return ()
 
-        Parameters
-        ----------
-        cube
-            Values of all submissions, rows and quantities.
-        weights
-            One non-negative weight per row, shape (sets, rows); all ones for the published ranking.
-        ranked
-            Which submissions compete; ranks and normalisations run over these only.
-        """
+    def further_tables(self, cube: Cube, roles: Mapping[str, Role]) -> Mapping[str, str]:  # noqa: ARG002
+        """Return further tables for the run folder, by the name of the file."""
+        return {}
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """What the score weighs against one another: the names that `emphasis` understands."""
+        return ()
+
+    def weight(self, term: str) -> float:
+        """Return by how much the weight of a term is changed."""
+        return self.emphasis.get(term, 1.0)
+
+    def alternatives(self, cube: Cube) -> Mapping[str, Challenge]:  # noqa: ARG002
+        """Name further ways to score the same measurements that others would have found as sensible."""
+        return {}
+
+    # What follows from the declarations.
+
+    @property
+    def decisive(self) -> tuple[Measure, ...]:
+        """What general schemes rank by, and reports show first: each target of each measure that decides."""
+        return tuple(each for measure in self.measures if measure.judges and measure.decides for each in measure.each)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Return the edition and all options, as a file can hold them."""
+        return self.model_dump(mode="json", exclude={"emphasis"})
+
+    def varied(self, **changes: Any) -> Self:
+        """Return the same challenge with other options."""
+        return self.made(**{**{name: getattr(self, name) for name in type(self).model_fields}, **changes})
+
+    @classmethod
+    def made(cls, **options: Any) -> Self:
+        """Return the challenge with options, which may be text; what cannot be used is one clear line."""
+        try:
+            return cls(**options)
+        except ValidationError as error:
+            raise _refused(cls, error) from None
+
+    @classmethod
+    def option_names(cls) -> tuple[str, ...]:
+        """Name the options that a person may give."""
+        return tuple(name for name in sorted(cls.model_fields) if name not in ("edition", "emphasis"))
+
+
+def _refused(challenge: type[Challenge], error: ValidationError) -> InputError:
+    """Say what is wrong with the first option that cannot be used."""
+    first = error.errors()[0]
+    cause = first.get("ctx", {}).get("error")
+    if isinstance(cause, InputError):
+        return cause
+    if not first["loc"]:
+        return InputError(str(cause or first["msg"]))
+    name, known = str(first["loc"][0]), ", ".join(challenge.option_names()) or "none"
+    if name not in challenge.model_fields:
+        return InputError(f"{challenge.title} has no option {name!r}", advice=f"Options of {challenge.name}: {known}")
+    choices = get_args(challenge.model_fields[name].annotation)
+    if first["type"] == "literal_error":
+        return InputError(f"{name} is one of {', '.join(map(str, choices))}, not {first['input']!r}")
+    return InputError(
+        f"{name} is {first['input']!r}: {str(cause or first['msg'])[:1].lower()}{str(cause or first['msg'])[1:]}"
+    )

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.model.errors import InputError
-from podium.model.metric import Direction
+from podium.model.measure import Measure
 
 __all__ = ["Column", "Cube", "Floats", "Scores"]
 
@@ -18,39 +18,42 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cube:
-    """All measurements at the level of the rules: submission × row × quantity.
+    """All measurements at the level of the rules: submission × row × measure.
 
     Attributes
     ----------
     submissions, rows, clusters
         Names; clusters has one entry per row.
-    quantities
-        Metric and target of each quantity.
+    keys
+        Name and target of each measure.
     values
-        Shape (submissions, rows, quantities); NaN where not defined.
+        Shape (submissions, rows, measures); NaN where not defined.
     failed
         Which rows a submission failed, in part or wholly, shape (submissions, rows).
     lost
         Which rows it failed wholly: nothing of them could be measured.
+    seconds
+        The time that was reported for each row, failed ones included, shape (submissions, rows); NaN where none was.
     """
 
     submissions: tuple[str, ...]
     rows: tuple[str, ...]
     clusters: tuple[str, ...]
-    quantities: tuple[tuple[str, str], ...]
+    keys: tuple[tuple[str, str], ...]
     values: Floats
     failed: npt.NDArray[np.bool_]
     lost: npt.NDArray[np.bool_]
+    seconds: Floats
 
-    def of(self, metric: str, target: str = "") -> Floats:
-        """Return the values of one quantity, shape (submissions, rows); NaN where not defined."""
-        if (metric, target) not in self.quantities:
-            raise InputError(f"nothing was measured of {metric} {target}".rstrip())
-        return self.values[:, :, self.quantities.index((metric, target))]
+    def of(self, name: str, target: str = "") -> Floats:
+        """Return the values of one measure, shape (submissions, rows); NaN where not defined."""
+        if (name, target) not in self.keys:
+            raise InputError(f"nothing was measured of {name} {target}".rstrip())
+        return self.values[:, :, self.keys.index((name, target))]
 
-    def has(self, metric: str, target: str = "") -> bool:
-        """Return whether a quantity was measured at all."""
-        return (metric, target) in self.quantities
+    def has(self, name: str, target: str = "") -> bool:
+        """Return whether something was measured at all."""
+        return (name, target) in self.keys
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,14 +62,10 @@ class Column:
 
     Attributes
     ----------
-    name
-        Its key in files.
-    title, unit, direction
-        For people; direction is NONE for ranks and counts.
+    measure
+        What it is called, and which way is better; its direction is NONE for ranks and counts.
     values
         Shape (sets of weights, submissions); NaN where there is none.
-    digits
-        How many decimals are shown.
     relative
         Whether it compares submissions, as ranks do, and so says nothing about one of them alone.
     smooth
@@ -77,21 +76,22 @@ class Column:
         What it is the weighted mean of, shape (submissions, rows), where that is known; else the jackknife finds out.
     """
 
-    name: str
-    title: str
+    measure: Measure
     values: Floats
-    unit: str = ""
-    direction: Direction = Direction.NONE
-    digits: int = 4
     relative: bool = False
     smooth: bool = True
     importance: float = 1.0
     rows: Floats | None = None
 
+    @property
+    def name(self) -> str:
+        """Its key in files."""
+        return self.measure.name
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
-    """What a challenge makes of a cube: the place of every submission, and the columns that led to it.
+    """What a rule makes of a cube: the place of every submission, and the columns that led to it.
 
     Attributes
     ----------
@@ -114,4 +114,4 @@ class Scores:
 
     def column(self, name: str) -> Column:
         """Return a column, or a criterion, by its name."""
-        return next(each for each in (*self.criteria, *self.columns) if each.name == name)
+        return next(column for column in (*self.criteria, *self.columns) if column.name == name)

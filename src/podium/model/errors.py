@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["InputError", "printable"]
+__all__ = ["InputError", "printable", "shortened"]
 
 
 class InputError(ValueError):
@@ -33,3 +34,9 @@ class InputError(ValueError):
 def printable(text: str) -> str:
     """Show a text on one line and without control characters, whatever a stranger put into it."""
     return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
+
+
+def shortened(names: Sequence[str], *, most: int = 10) -> str:
+    """List names, the first of them if they are many."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

@@ -1,94 +1,70 @@
 """From measurements to places, and how sure they are: a cube and weights in, positions out."""
 
-from podium.ranking.assessment import Assessment, assess
-from podium.ranking.comparisons import Pairs, RankInterval, rank_intervals
-from podium.ranking.confidence import Confidence, confidence
-from podium.ranking.contest import Contest
-from podium.ranking.intervals import COVERAGE, Intervals, mean_intervals
-from podium.ranking.leaderboards import challenge_contest, cube_of, leaderboard_of, ranked_submissions, scores_alone
-from podium.ranking.parts import (
+from podium.ranking.arithmetic import (
+    AVERAGE_RANK,
+    average_of_ranks,
+    behind_fewer_failures,
     competition_ranks,
+    counted_seconds,
     loading_line,
     mean_rank,
     min_max_score,
-    reported_seconds,
     rounded,
     tie_broken_ranks,
     weighted_mean,
     weighted_sum,
+    with_ranks,
 )
-from podium.ranking.quantiles import weighted_quantile
-from podium.ranking.resampling import Units, units_of
+from podium.ranking.inference.intervals import COVERAGE, mean_intervals
+from podium.ranking.inference.quantiles import weighted_quantile
+from podium.ranking.inference.resampling import units_of
+from podium.ranking.leaderboards import (
+    challenge_rule,
+    cube_of,
+    leaderboard_of,
+    ranked_submissions,
+    scores_alone,
+)
+from podium.ranking.rankings import Ranking
+from podium.ranking.rule import Rule
 from podium.ranking.schemes import (
     AggregateThenRank,
     RankThenAggregate,
     Scheme,
     TestThenRank,
-    scheme_contest,
     scheme_named,
+    scheme_rule,
 )
-from podium.ranking.score_table import ScoreTable, Task, table_of_challenge, table_of_scores
-from podium.ranking.sensitivity import Alternative, Sensitivity, challenge_alternatives, sensitivity, table_alternatives
-from podium.ranking.significance import (
-    PairedTests,
-    adjusted_p,
-    holm,
-    significance_ranks,
-    significantly_better,
-    wilcoxon_signed_rank,
-)
-from podium.ranking.stability import LeftOut, Stability, jackknife, kendall_tau, stability
-from podium.ranking.tables import assessment_document, assessment_tables
+from podium.ranking.score_table import Missing, ScoreTable, TaskValues, table_of_challenge, table_of_scores
 
 __all__ = [
+    "AVERAGE_RANK",
     "COVERAGE",
     "AggregateThenRank",
-    "Alternative",
-    "Assessment",
-    "Confidence",
-    "Contest",
-    "Intervals",
-    "LeftOut",
-    "PairedTests",
-    "Pairs",
-    "RankInterval",
+    "Missing",
     "RankThenAggregate",
+    "Ranking",
+    "Rule",
     "Scheme",
     "ScoreTable",
-    "Sensitivity",
-    "Stability",
-    "Task",
+    "TaskValues",
     "TestThenRank",
-    "Units",
-    "adjusted_p",
-    "assess",
-    "assessment_document",
-    "assessment_tables",
-    "challenge_alternatives",
-    "challenge_contest",
+    "average_of_ranks",
+    "behind_fewer_failures",
+    "challenge_rule",
     "competition_ranks",
-    "confidence",
+    "counted_seconds",
     "cube_of",
-    "holm",
-    "jackknife",
-    "kendall_tau",
     "leaderboard_of",
     "loading_line",
     "mean_intervals",
     "mean_rank",
     "min_max_score",
-    "rank_intervals",
     "ranked_submissions",
-    "reported_seconds",
     "rounded",
-    "scheme_contest",
     "scheme_named",
+    "scheme_rule",
     "scores_alone",
-    "sensitivity",
-    "significance_ranks",
-    "significantly_better",
-    "stability",
-    "table_alternatives",
     "table_of_challenge",
     "table_of_scores",
     "tie_broken_ranks",
@@ -96,5 +72,5 @@ __all__ = [
     "weighted_mean",
     "weighted_quantile",
     "weighted_sum",
-    "wilcoxon_signed_rank",
+    "with_ranks",
 ]

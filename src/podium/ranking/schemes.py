@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from podium.model import Column, Direction, Floats, InputError, Scores
-from podium.ranking.contest import Contest
-from podium.ranking.parts import competition_ranks, mean_rank, weighted_mean
-from podium.ranking.quantiles import weighted_quantile
-from podium.ranking.score_table import ScoreTable, Task
-from podium.ranking.significance import Adjustment, PairedTests, adjusted_p
+from podium.model import Column, Direction, Floats, InputError, Measure, Scores
+from podium.ranking.arithmetic import AVERAGE_RANK, competition_ranks, mean_rank, weighted_mean, with_ranks
+from podium.ranking.inference.quantiles import weighted_quantile
+from podium.ranking.inference.significance import Adjustment, PairedTests, adjusted_p
+from podium.ranking.rule import Rule
+from podium.ranking.score_table import ScoreTable, TaskValues
 
-__all__ = ["AggregateThenRank", "RankThenAggregate", "Scheme", "TestThenRank", "scheme_contest", "scheme_named"]
+__all__ = ["AggregateThenRank", "RankThenAggregate", "Scheme", "TestThenRank", "scheme_named", "scheme_rule"]
 
 Aggregated = Callable[[Floats], Column]
 """From weights to the column that a task is ranked by."""
@@ -31,7 +31,7 @@ class Scheme(ABC):
         """What it does, in a few words."""
 
     @abstractmethod
-    def prepared(self, task: Task) -> Aggregated:
+    def prepared(self, task: TaskValues) -> Aggregated:
         """Do what does not depend on weights, once."""
 
 
@@ -54,13 +54,14 @@ class AggregateThenRank(Scheme):
     def name(self) -> str:  # noqa: D102
         return f"{_statistic_name(self.statistic)} then rank"
 
-    def prepared(self, task: Task) -> Aggregated:  # noqa: D102
+    def prepared(self, task: TaskValues) -> Aggregated:  # noqa: D102
         share = _share(self.statistic)
         what = "" if share is None else f", {_statistic_name(self.statistic)}"
+        measure = replace(task.measure, name=task.name or "value", title=f"{task.measure.title}{what}")
 
         def aggregated(weights: Floats) -> Column:
             values = _aggregate(task.values, weights, share)
-            return _column(task, values, title=f"{task.title}{what}", rows=task.values, smooth=share is None)
+            return Column(measure, values, smooth=share is None, rows=task.values)
 
         return aggregated
 
@@ -84,23 +85,16 @@ class RankThenAggregate(Scheme):
     def name(self) -> str:  # noqa: D102
         return f"rank then {_statistic_name(self.statistic)}"
 
-    def prepared(self, task: Task) -> Aggregated:  # noqa: D102
+    def prepared(self, task: TaskValues) -> Aggregated:  # noqa: D102
         share = _share(self.statistic)
-        ranks = competition_ranks(task.values.T, direction=task.direction).T
+        ranks = competition_ranks(task.values.T, direction=task.measure.direction).T
         ranks = np.where(task.rows, ranks, np.nan)
-        title = f"{task.title}, {_statistic_name(self.statistic)} rank"
+        title = f"{task.measure.title}, {_statistic_name(self.statistic)} rank"
+        measure = Measure(task.name or "value", title, Direction.LOWER, digits=2)
 
         def aggregated(weights: Floats) -> Column:
-            return Column(
-                task.name or "value",
-                title,
-                _aggregate(ranks, weights, share),
-                direction=Direction.LOWER,
-                digits=2,
-                relative=True,
-                smooth=share is None,
-                rows=ranks,
-            )
+            values = _aggregate(ranks, weights, share)
+            return Column(measure, values, relative=True, smooth=share is None, rows=ranks)
 
         return aggregated
 
@@ -134,22 +128,16 @@ class TestThenRank(Scheme):
     def name(self) -> str:  # noqa: D102
         return "test then rank" + ("" if self.adjustment == "none" else f", {self.adjustment}")
 
-    def prepared(self, task: Task) -> Aggregated:  # noqa: D102
-        tests = PairedTests(task.values, direction=task.direction)
+    def prepared(self, task: TaskValues) -> Aggregated:  # noqa: D102
+        direction = task.measure.direction
+        tests = PairedTests(task.values, direction=direction)
+        title = f"{task.measure.title}, significantly better than"
+        measure = Measure(task.name or "value", title, Direction.HIGHER, digits=0)
+        rows = task.values if direction is Direction.HIGHER else -task.values
 
         def aggregated(weights: Floats) -> Column:
             wins = np.asarray(np.sum(self.significant(tests.p(weights)), axis=2, dtype=np.float64))
-            title = f"{task.title}, significantly better than"
-            return Column(
-                task.name or "value",
-                title,
-                wins,
-                direction=Direction.HIGHER,
-                digits=0,
-                relative=True,
-                smooth=False,
-                rows=task.values if task.direction is Direction.HIGHER else -task.values,
-            )
+            return Column(measure, wins, relative=True, smooth=False, rows=rows)
 
         return aggregated
 
@@ -177,8 +165,8 @@ def scheme_named(
     return schemes[name]()
 
 
-def scheme_contest(table: ScoreTable, scheme: Scheme, *, emphasis: Mapping[str, float] | None = None) -> Contest:
-    """Return the contest of a table under a general scheme; over several tasks, ranks are averaged.
+def scheme_rule(table: ScoreTable, scheme: Scheme, *, emphasis: Mapping[str, float] | None = None) -> Rule:
+    """Return the rule that ranks a table under a general scheme; over several tasks, ranks are averaged.
 
     Parameters
     ----------
@@ -191,9 +179,9 @@ def scheme_contest(table: ScoreTable, scheme: Scheme, *, emphasis: Mapping[str, 
         raise InputError("no task is left to rank by")
     prepared = [scheme.prepared(task) for task in tasks]
 
-    def rule(weights: Floats) -> Scores:
+    def score(weights: Floats) -> Scores:
         columns = [aggregate(weights) for aggregate in prepared]
-        ranks = {column.name: competition_ranks(column.values, direction=column.direction) for column in columns}
+        ranks = {c.name: competition_ranks(c.values, direction=c.measure.direction) for c in columns}
         criteria = tuple(
             replace(column, importance=importance[task.name]) for column, task in zip(columns, tasks, strict=True)
         )
@@ -201,21 +189,16 @@ def scheme_contest(table: ScoreTable, scheme: Scheme, *, emphasis: Mapping[str, 
             return Scores(ranks[columns[0].name], criteria, criteria)
         average = mean_rank(ranks, importance)
         places = competition_ranks(average, direction=Direction.LOWER)
-        first = Column("average_rank", "Average rank", average, direction=Direction.LOWER, digits=2, relative=True)
-        shown = [first]
-        for column in columns:
-            rank = Column(f"{column.name}_rank", f"{column.title} rank", ranks[column.name], digits=0, relative=True)
-            shown += [column, rank]
-        return Scores(places, tuple(shown), criteria)
+        return Scores(places, (Column(AVERAGE_RANK, average, relative=True), *with_ranks(columns, ranks)), criteria)
 
-    return Contest(
+    return Rule(
         name=table.name,
         edition=scheme.name,
         submissions=table.submissions,
         rows=table.rows,
         units=table.units,
         ranked=np.ones(len(table.submissions), bool),
-        rule=rule,
+        score=score,
         priced=np.any([task.priced for task in tasks], axis=0),
         roles=table.roles,
         remarks={},
@@ -246,7 +229,3 @@ def _statistic_name(statistic: str | float) -> str:
 
 def _aggregate(values: Floats, weights: Floats, share: float | None) -> Floats:
     return weighted_mean(values, weights) if share is None else weighted_quantile(values, weights, share=share)
-
-
-def _column(task: Task, values: Floats, *, title: str, rows: Floats, smooth: bool) -> Column:
-    return Column(task.name or "value", title, values, task.unit, task.direction, task.digits, smooth=smooth, rows=rows)

@@ -11,24 +11,24 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from podium.model import Challenge, Direction, Floats, InputError, Role
-from podium.ranking.leaderboards import cube_of, ranked_submissions
-from podium.ranking.resampling import Units, units_of
+from podium.model import Challenge, Cube, Direction, Floats, InputError, Measure, Role
+from podium.ranking.inference.resampling import Units, units_of
+from podium.ranking.leaderboards import ranked_submissions
 
-__all__ = ["Missing", "ScoreTable", "Task", "table_of_challenge", "table_of_scores"]
+__all__ = ["Missing", "ScoreTable", "TaskValues", "table_of_challenge", "table_of_scores"]
 
 Missing: TypeAlias = float | Literal["drop", "worst"]
 """What a missing value costs: a price; "drop" leaves the case out for all; "worst" is the worst value of the case."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Task:
-    """One thing that submissions are compared in.
+class TaskValues:
+    """One thing that submissions are compared in, and their values.
 
     Attributes
     ----------
-    name, title, unit, direction, digits
-        As of a column.
+    measure
+        What it is, as a column; a table without tasks has one without a name.
     rows
         Which rows belong to it, shape (rows,).
     values
@@ -37,14 +37,15 @@ class Task:
         Which of them stand for a failure, same shape.
     """
 
-    name: str
-    title: str
-    unit: str
-    direction: Direction
+    measure: Measure
     rows: npt.NDArray[np.bool_]
     values: Floats
     priced: npt.NDArray[np.bool_]
-    digits: int = 4
+
+    @property
+    def name(self) -> str:
+        """Its name in tables; "" where there is only one."""
+        return self.measure.name
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +56,7 @@ class ScoreTable:
     submissions: tuple[str, ...]
     rows: tuple[str, ...]
     units: Units
-    tasks: tuple[Task, ...]
+    tasks: tuple[TaskValues, ...]
     roles: Mapping[str, Role] = field(default_factory=dict)
     remarks: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -97,40 +98,35 @@ def table_of_scores(
     tasks = []
     for task in dict.fromkeys(task for task, _ in keys):
         own = np.array([of == task for of, _ in keys])
-        tasks.append(Task(task, task or "Value", "", direction, own, values, np.zeros(values.shape, bool)))
+        measure = Measure(task, task or "Value", direction)
+        tasks.append(TaskValues(measure, own, values, np.zeros(values.shape, bool)))
     return _settled(name, submissions, rows, clusters, strata, tasks, missing, {}, {})
 
 
 def table_of_challenge(
     challenge: Challenge,
-    measurements: pl.DataFrame,
+    cube: Cube,
     *,
     roles: Mapping[str, Role] | None = None,
     missing: Missing | None = None,
-    quantities: Sequence[tuple[str, str]] | None = None,
+    measures: Sequence[tuple[str, str]] | None = None,
 ) -> ScoreTable:
-    """Return the measurements that decide a challenge, or chosen quantities (metric, target), one task each.
+    """Return the measurements that decide a challenge, or chosen measures (name, target), one task each.
 
     Only those who compete are in it.
     """
-    cube = cube_of(challenge, measurements)
     ranked, remarks = ranked_submissions(challenge, cube, roles or {})
     if not any(ranked):
         raise InputError("nobody competes, so there is nothing to rank")
-    declared = {(quantity.metric, target): quantity for quantity in challenge.quantities for target in quantity.targets}
+    judging = {each.key: each for measure in challenge.measures if measure.judges for each in measure.each}
+    everywhere, competing = np.ones(len(cube.rows), bool), np.array(ranked)
     tasks = []
-    for metric, target in quantities or challenge.decisive:
-        if (metric, target) not in declared or declared[metric, target].direction is Direction.NONE:
-            known = ", ".join(
-                f"{m}:{t}" if t else m for (m, t), q in declared.items() if q.direction is not Direction.NONE
-            )
-            raise InputError(f"nothing can be ranked by {metric} {target}".rstrip(), advice=f"There are: {known}")
-        quantity = declared[metric, target]
-        title = f"{quantity.title} {target}".rstrip()
-        name = f"{metric}_{target}" if target else metric
-        values, failed = cube.of(metric, target)[np.array(ranked)], cube.failed[np.array(ranked)]
-        everywhere = np.ones(len(cube.rows), bool)
-        tasks.append(Task(name, title, quantity.unit, quantity.direction, everywhere, values, failed))
+    for key in measures or [measure.key for measure in challenge.decisive]:
+        if key not in judging:
+            known = ", ".join(":".join(filter(None, each)) for each in judging)
+            raise InputError(f"nothing can be ranked by {' '.join(key)}".rstrip(), advice=f"There are: {known}")
+        column = judging[key].as_column()
+        tasks.append(TaskValues(column, everywhere, cube.of(*key)[competing], cube.failed[competing]))
     names = tuple(name for name, competes in zip(cube.submissions, ranked, strict=True) if competes)
     return _settled(
         challenge.name,
@@ -203,7 +199,7 @@ def _settled(
     rows: tuple[str, ...],
     clusters: Sequence[str],
     strata: Sequence[str],
-    tasks: Sequence[Task],
+    tasks: Sequence[TaskValues],
     missing: Missing | None,
     roles: Mapping[str, Role],
     remarks: Mapping[str, str],
@@ -233,11 +229,11 @@ def _settled(
 
 
 def _priced(
-    task: Task, missing: Missing | None, submissions: Sequence[str], rows: Sequence[str], notes: list[str]
-) -> Task:
+    task: TaskValues, missing: Missing | None, submissions: Sequence[str], rows: Sequence[str], notes: list[str]
+) -> TaskValues:
     """Return the task without missing values, and note what became of them. What is not finite is missing."""
     absent = ~np.isfinite(task.values) & task.rows
-    where = f" in {task.title}" if task.name else ""
+    where = f" in {task.measure.title}" if task.name else ""
     count, size = int(absent.sum()), len(submissions) * int(task.rows.sum())
     if count == size:
         raise InputError(f"every value is missing{where}, so there is nothing to rank")
@@ -263,7 +259,7 @@ def _priced(
         kept = task.rows & np.isfinite(values).any(axis=0)
         if dropped := int(task.rows.sum() - kept.sum()):
             notes.append(f"{dropped} of {task.rows.sum()} cases{where} are left out: nobody has a value.")
-        worst = np.fmin.reduce if task.direction is Direction.HIGHER else np.fmax.reduce
+        worst = np.fmin.reduce if task.measure.direction is Direction.HIGHER else np.fmax.reduce
         price = worst(np.where(np.isfinite(values), values, np.nan), axis=0)
         values = np.where(absent, price, values)
         notes.append(f"{(absent & kept).sum()} missing values{where} count as the worst of their case.")

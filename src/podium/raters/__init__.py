@@ -1,47 +1,54 @@
 """Several annotators: plausible truths, how far people agree, and the tolerances that follow from it."""
 
+from podium.ranking.inference.variability import Interval, interval_of
 from podium.raters.compositions import Annotations, Instance, Sample, draw_groups, read_annotations
 from podium.raters.fusion import FUSIONS, Performance, fuse, staple
-from podium.raters.intervals import Interval, interval_of
-from podium.raters.panels import Agreement, Measure, PairValues, Panel, StructurePanel, agreement_of, tolerance_mm
-from podium.raters.people import Verdict, compared_with_people, people_csv
+from podium.raters.panels import (
+    PairValues,
+    RaterAgreement,
+    RaterPanel,
+    StructurePanel,
+    agreement_of,
+    rater_measures,
+    tolerance_mm,
+)
+from podium.raters.people import PeopleVerdict, people_csv, people_verdicts
 from podium.raters.rated import PEOPLE, RatedChallenge, agreed_values, undefined
-from podium.raters.summary import Line, Summary, summarise, survey_document, write_survey
-from podium.raters.survey import PERCENTILES, TOLERANCE_PERCENTILE, Survey, survey
+from podium.raters.summary import Summary, SummaryLine, summarise, survey_document
+from podium.raters.survey import PERCENTILES, TOLERANCE_PERCENTILE, Survey, survey_raters
 
 __all__ = [
     "FUSIONS",
     "PEOPLE",
     "PERCENTILES",
     "TOLERANCE_PERCENTILE",
-    "Agreement",
     "Annotations",
     "Instance",
     "Interval",
-    "Line",
-    "Measure",
     "PairValues",
-    "Panel",
+    "PeopleVerdict",
     "Performance",
     "RatedChallenge",
+    "RaterAgreement",
+    "RaterPanel",
     "Sample",
     "StructurePanel",
     "Summary",
+    "SummaryLine",
     "Survey",
-    "Verdict",
     "agreed_values",
     "agreement_of",
-    "compared_with_people",
     "draw_groups",
     "fuse",
     "interval_of",
     "people_csv",
+    "people_verdicts",
+    "rater_measures",
     "read_annotations",
     "staple",
     "summarise",
-    "survey",
     "survey_document",
+    "survey_raters",
     "tolerance_mm",
     "undefined",
-    "write_survey",
 ]

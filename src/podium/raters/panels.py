@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from podium.metrics import Structure, StructurePair, SurfaceDistances, get_metric
-from podium.model import InputError, Metric
+from podium.model import InputError, Measure
 
-__all__ = ["Agreement", "Measure", "PairValues", "Panel", "StructurePanel", "agreement_of", "tolerance_mm"]
+__all__ = [
+    "PairValues",
+    "RaterAgreement",
+    "RaterPanel",
+    "StructurePanel",
+    "agreement_of",
+    "rater_measures",
+    "tolerance_mm",
+]
 
 Quantity: TypeAlias = tuple[str, str]
 """Metric and target."""
@@ -19,7 +27,7 @@ Level: TypeAlias = tuple[str, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class RaterPanel:
     """Several plausible references of one case.
 
     Attributes
@@ -60,7 +68,7 @@ class PairValues:
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class RaterAgreement:
     """How far the members of a case's panel agree.
 
     Attributes
@@ -78,7 +86,7 @@ class Agreement:
     """
 
     case: str
-    panel: Panel
+    panel: RaterPanel
     values: Mapping[Quantity, tuple[float, ...]]
     tolerances: Mapping[Level, tuple[float, ...]]
     remarks: tuple[str, ...] = ()
@@ -101,8 +109,8 @@ class Agreement:
 
 
 def agreement_of(
-    case: str, panel: Panel, measure: Callable[[int, int], PairValues], *, remarks: Sequence[str] = ()
-) -> Agreement:
+    case: str, panel: RaterPanel, measure: Callable[[int, int], PairValues], *, remarks: Sequence[str] = ()
+) -> RaterAgreement:
     """Measure every pair within groups, each distinct one once.
 
     Parameters
@@ -122,7 +130,7 @@ def agreement_of(
     for pair in known:
         known[pair] = measure(*pair)
     measured = [known[one, other] for _, one, other in panel.pairs]
-    return Agreement(
+    return RaterAgreement(
         case=case,
         panel=panel,
         values={key: tuple(each.values[key] for each in measured) for key in measured[0].values},
@@ -144,27 +152,15 @@ def tolerance_mm(distances: SurfaceDistances, *, percentile: float = 95.0) -> fl
     return _mean([directed.linear_percentile(percentile) for directed in distances.directed])
 
 
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """A metric of structures, with its options for each target.
+def rater_measures(names: Sequence[str], *, besides: Sequence[Measure] = ()) -> list[Measure]:
+    """Return measures by the names of their metrics, after some that are given; which need not be named again.
 
-    Attributes
-    ----------
-    name
-        In tables.
-    metric
-        Of the family overlap, surface or centres; one that does not ask who is the reference.
-    options
-        By target, such as the tolerance of the surface Dice.
+    Between raters there is no reference, so that a metric must be symmetric.
     """
-
-    name: str
-    metric: Metric[..., Any]
-    options: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-
-    @classmethod
-    def named(cls, name: str) -> Measure:
-        """Return the measure of a metric's name; between raters there is no reference, so it must be symmetric."""
+    found = list(besides)
+    for name in names:
+        if name in {measure.name for measure in found}:
+            continue
         metric = get_metric(name)
         if metric.family not in ("overlap", "surface", "centres"):
             raise InputError(f"{name} is no metric of segmentations, so raters cannot be compared with it")
@@ -173,11 +169,8 @@ class Measure:
                 f"{name} depends on which of two is the reference, and between raters neither is",
                 advice="Ask for a symmetric metric, such as dice or hausdorff_distance_95",
             )
-        return cls(name, metric)
-
-    def __call__(self, measured: Mapping[str, Any], target: str) -> float:
-        """Measure what was found out about a pair's target: overlap, surface, centres."""
-        return float(self.metric(measured[self.metric.family], **self.options.get(target, {})))
+        found.append(Measure.by(metric))
+    return found
 
 
 class StructurePanel:
@@ -191,7 +184,7 @@ class StructurePanel:
         For each target, the structure of every member; members with the same structure share the object.
     """
 
-    def __init__(self, panel: Panel, members: Mapping[str, Sequence[Structure]]) -> None:
+    def __init__(self, panel: RaterPanel, members: Mapping[str, Sequence[Structure]]) -> None:
         self.panel = panel
         self.members = members
 
@@ -203,11 +196,11 @@ class StructurePanel:
         spacing_mm: tuple[float, ...],
         percentiles: Sequence[float] = (),
         remarks: Sequence[str] = (),
-    ) -> Agreement:
+    ) -> RaterAgreement:
         """Compare the members within groups; each distinct pair of structures is measured once."""
         pairs = _Pairs(measures, spacing_mm, surface=bool(percentiles))
 
-        def measure(one: int, other: int) -> PairValues:
+        def compared(one: int, other: int) -> PairValues:
             found = {target: pairs(each[one], each[other]) for target, each in self.members.items()}
             return PairValues(
                 {(m.name, target): m(measured, target) for target, measured in found.items() for m in measures},
@@ -218,7 +211,7 @@ class StructurePanel:
                 },
             )
 
-        return agreement_of(case, self.panel, measure, remarks=remarks)
+        return agreement_of(case, self.panel, compared, remarks=remarks)
 
     def against(
         self, prediction: Mapping[str, Structure], *, measures: Sequence[Measure], spacing_mm: tuple[float, ...]
@@ -243,7 +236,9 @@ class _Pairs:
     """What the families of metrics need to know of two structures, found out once for each distinct pair."""
 
     def __init__(self, measures: Sequence[Measure], spacing_mm: tuple[float, ...], *, surface: bool = False) -> None:
-        self._families = {measure.metric.family for measure in measures} | ({"surface"} if surface else set())
+        self._families = {measure.metric.family for measure in measures if measure.metric} | (
+            {"surface"} if surface else set()
+        )
         self._spacing_mm = spacing_mm
         self._known: dict[tuple[int, int], dict[str, Any]] = {}
 

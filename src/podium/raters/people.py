@@ -6,18 +6,18 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import polars as pl
+import numpy as np
 
 from podium.io import csv_text
-from podium.model import Challenge, Direction, Role
-from podium.raters.intervals import Interval, interval_of, metric_bounds
+from podium.model import Challenge, Cube, Direction, Measure, Role
+from podium.ranking.inference.variability import Interval, compared_with_people, within_variability
 from podium.raters.rated import PEOPLE
 
-__all__ = ["Verdict", "compared_with_people", "people_csv"]
+__all__ = ["PeopleVerdict", "people_csv", "people_verdicts"]
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class PeopleVerdict:
     """Whether a submission is within inter-rater variability in one quantity.
 
     Attributes
@@ -41,15 +41,15 @@ class Verdict:
     within: bool | None
 
 
-def compared_with_people(
+def people_verdicts(
     challenge: Challenge,
-    measurements: pl.DataFrame,
+    cube: Cube,
     *,
     roles: Mapping[str, Role] | None = None,
     people: str = PEOPLE,
     level: float = 0.95,
-) -> tuple[Verdict, ...]:
-    """Compare every submission with people, in every quantity that judges and that both have.
+) -> tuple[PeopleVerdict, ...]:
+    """Compare every submission with people, in every measure that judges and that both have.
 
     Both must have been measured against the same plausible truths. An algorithm measured against a majority would be
     flattered, since a majority is nearer to everybody than people are to one another.
@@ -57,9 +57,9 @@ def compared_with_people(
     Parameters
     ----------
     challenge
-        Whose quantities; and what cases are drawn with.
-    measurements
-        Of a run: submission, case, unit, target, metric, value.
+        Whose measures.
+    cube
+        The measurements of a run.
     roles
         Who submissions stand for; other people are not compared.
     people
@@ -67,41 +67,29 @@ def compared_with_people(
     level
         Of the intervals.
     """
-    table = measurements.filter((pl.col("unit") == "") & pl.col("value").is_not_null())
-    found: dict[tuple[str, str, str], dict[str, float]] = {}
-    for row in table.select("submission", "metric", "target", "case", "value").iter_rows():
-        found.setdefault(row[:3], {})[row[3]] = row[4]
-    cases = sorted(measurements.filter(pl.col("unit") == "")["case"].unique().to_list())
     references = {name for name, role in (roles or {}).items() if role is Role.REFERENCE}
-    submissions = sorted({key[0] for key in found} - {people} - references)
-    verdicts = []
-    for submission in submissions:
-        for quantity in challenge.quantities:
-            for target in quantity.targets:
-                own = found.get((submission, quantity.metric, target), {})
-                others = found.get((people, quantity.metric, target), {})
-                if others and quantity.direction in (Direction.HIGHER, Direction.LOWER):
-                    both = [case for case in cases if case in own and case in others]
-                    least, most = metric_bounds(quantity.metric)
-                    interval = interval_of(
-                        [own[case] - others[case] for case in both],
-                        clusters=[challenge.cluster(case) for case in both],
-                        level=level,
-                        bounds=(least - most, most - least),
-                    )
-                    left_out = tuple(case for case in cases if case not in both)
-                    within = _within(interval, quantity.direction)
-                    verdicts.append(Verdict(submission, quantity.metric, target, interval, left_out, within))
-    return tuple(verdicts)
+    submissions = [name for name in cube.submissions if name not in {people, *references}]
+    if people not in cube.submissions:
+        return ()
+    judging = [
+        each
+        for measure in challenge.measures
+        if measure.direction in (Direction.HIGHER, Direction.LOWER)
+        for each in measure.each
+        if cube.has(*each.key) and not np.isnan(cube.of(*each.key)[cube.submissions.index(people)]).all()
+    ]
+    return tuple(_verdict(cube, name, people, measure, level) for name in submissions for measure in judging)
 
 
-def _within(difference: Interval, direction: Direction) -> bool | None:
-    """Return whether an interval reaches the side where the submission is as good as people, or better."""
-    better = difference.high if direction is Direction.HIGHER else -difference.low
-    return better >= 0 if math.isfinite(better) else None
+def _verdict(cube: Cube, submission: str, people: str, measure: Measure, level: float) -> PeopleVerdict:
+    own, others = (cube.of(*measure.key)[cube.submissions.index(name)] for name in (submission, people))
+    bounds = measure.minimum, measure.maximum
+    interval = compared_with_people(own, others, clusters=cube.clusters, level=level, bounds=bounds)
+    left_out = tuple(cube.rows[row] for row in np.flatnonzero(np.isnan(own) | np.isnan(others)))
+    return PeopleVerdict(submission, *measure.key, interval, left_out, within_variability(interval, measure.direction))
 
 
-def people_csv(verdicts: Sequence[Verdict]) -> str:
+def people_csv(verdicts: Sequence[PeopleVerdict]) -> str:
     """Return verdicts as CSV."""
     head = ("submission", "target", "metric", "difference", "low", "high", "within", "cases", "left_out")
     return csv_text(

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from podium.model import Case, Challenge, LabelMap, Status, Value
-from podium.raters.panels import Agreement
+from podium.model import Case, Challenge, Cube, LabelMap, Role, Status, Value
+from podium.raters.panels import RaterAgreement
 
 __all__ = ["PEOPLE", "RatedChallenge", "agreed_values", "undefined"]
 
@@ -18,7 +17,6 @@ PEOPLE = "raters"
 """How the agreement of people is called on a leaderboard."""
 
 
-@dataclass
 class RatedChallenge(Challenge):
     """A challenge whose truth holds what several people annotated."""
 
@@ -33,7 +31,7 @@ class RatedChallenge(Challenge):
     @abstractmethod
     def agreement(
         self, case: Case, panel: Any, *, percentiles: Sequence[float] = (), metrics: Sequence[str] = ()
-    ) -> Agreement:
+    ) -> RaterAgreement:
         """Compare the members of a panel.
 
         Parameters
@@ -48,6 +46,14 @@ class RatedChallenge(Challenge):
             Names of metrics besides the challenge's own.
         """
 
+    def further_tables(self, cube: Cube, roles: Mapping[str, Role]) -> dict[str, str]:
+        """Return people.csv, where people were measured: whether each submission is within inter-rater variability."""
+        from podium.raters.people import people_csv, people_verdicts
+
+        if PEOPLE not in self.built_in:
+            return {}
+        return {"people.csv": people_csv(people_verdicts(self, cube, roles=roles))}
+
     def samples(self, case: Case, panel: Any) -> Iterator[tuple[PurePosixPath, LabelMap]]:
         """Compose the plausible segmentations, one by one, each with the place that the organisers give it.
 
@@ -56,7 +62,7 @@ class RatedChallenge(Challenge):
         raise NotImplementedError
 
 
-def agreed_values(agreement: Agreement) -> list[Value]:
+def agreed_values(agreement: RaterAgreement) -> list[Value]:
     """Return how far people agree on a case, as a leaderboard wants it."""
     values = []
     for metric, target in agreement.values:

@@ -6,21 +6,26 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from podium import __version__
-from podium.io import csv_text, json_text, write_text
+from podium.io import csv_text, json_text
+from podium.metrics import metrics
 from podium.model import Challenge
-from podium.raters.intervals import Interval, interval_of, metric_bounds
-from podium.raters.survey import TOLERANCE_PERCENTILE, Survey
+from podium.ranking.inference.variability import Interval, interval_of
 
-__all__ = ["Line", "Summary", "summarise", "survey_document", "write_survey"]
+if TYPE_CHECKING:
+    from podium.raters.survey import Survey
 
+__all__ = ["Summary", "SummaryLine", "summarise", "survey_document", "survey_files"]
+
+TOLERANCE_PERCENTILE = 95.0
+"""Of the distances between raters: the tolerance of the surface Dice (Nikolov et al. 2018, arXiv 1809.04430)."""
 _SCHEMA = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SummaryLine:
     """One mean over cases.
 
     Attributes
@@ -48,12 +53,12 @@ class Line:
 class Summary:
     """Means over cases: the variability of every metric and target, and tolerances in mm at every percentile."""
 
-    variability: tuple[Line, ...]
-    tolerances: tuple[Line, ...]
+    variability: tuple[SummaryLine, ...]
+    tolerances: tuple[SummaryLine, ...]
     level: float
 
     @property
-    def tolerance(self) -> tuple[Line, ...]:
+    def tolerance(self) -> tuple[SummaryLine, ...]:
         """Return the tolerances at the percentile that the surface Dice asks for."""
         return tuple(line for line in self.tolerances if line.percentile == TOLERANCE_PERCENTILE)
 
@@ -64,7 +69,7 @@ def summarise(survey: Survey, *, level: float = 0.95) -> Summary:
         return Summary((), (), level)
     first = survey.agreements[0]
 
-    def line(target: str, name: str, percentile: float | None, numbers: Sequence[float]) -> Line:
+    def line(target: str, name: str, percentile: float | None, numbers: Sequence[float]) -> SummaryLine:
         defined = [place for place, number in enumerate(numbers) if not math.isnan(number)]
         interval = interval_of(
             [numbers[place] for place in defined],
@@ -73,7 +78,7 @@ def summarise(survey: Survey, *, level: float = 0.95) -> Summary:
             bounds=(0.0, math.inf) if percentile is not None else metric_bounds(name),
         )
         missing = [each.case for each, number in zip(survey.agreements, numbers, strict=True) if math.isnan(number)]
-        return Line(target, name, percentile, interval, tuple(missing))
+        return SummaryLine(target, name, percentile, interval, tuple(missing))
 
     variability = [
         line(target, metric, None, [each.variability(metric, target) for each in survey.agreements])
@@ -92,9 +97,9 @@ def _order(keys: Any, key: tuple[str, str]) -> tuple[int, int]:
     return targets.index(key[1]), metrics.index(key[0])
 
 
-def write_survey(folder: Path, challenge: Challenge, survey: Survey, summary: Summary, *, truth: Path) -> None:
-    """Write raters.json, variability.csv, tolerances.csv, cases.csv, pairs.csv and counted_out.csv."""
-    folder.mkdir(parents=True, exist_ok=True)
+def survey_files(challenge: Challenge, survey: Survey, *, truth: Path) -> dict[str, bytes]:
+    """Return raters.json, variability.csv, tolerances.csv, cases.csv, pairs.csv and counted_out.csv."""
+    summary = survey.summary
     tables: dict[str, tuple[tuple[str, ...], Any]] = {
         "variability": (
             ("target", "metric", "mean", "low", "high", "cases", "undefined"),
@@ -108,13 +113,14 @@ def write_survey(folder: Path, challenge: Challenge, survey: Survey, summary: Su
         "pairs": (("case", "group", "one", "other", "target", "metric", "percentile", "value"), _pair_lines(survey)),
         "counted_out": (("case", "reason"), survey.counted_out.items()),
     }
-    for name, (head, lines) in tables.items():
-        write_text(folder / f"{name}.csv", csv_text(head, lines))
-    write_text(folder / "raters.json", json_text(survey_document(challenge, survey, summary, truth=truth)))
+    texts = {f"{name}.csv": csv_text(head, lines) for name, (head, lines) in tables.items()}
+    texts["raters.json"] = json_text(survey_document(challenge, survey, truth=truth))
+    return {name: text.encode("utf-8", "backslashreplace") for name, text in texts.items()}
 
 
-def survey_document(challenge: Challenge, survey: Survey, summary: Summary, *, truth: Path) -> dict[str, Any]:
+def survey_document(challenge: Challenge, survey: Survey, *, truth: Path) -> dict[str, Any]:
     """Return everything that programs may want to know of a survey."""
+    summary = survey.summary
     return {
         "schema": _SCHEMA,
         "podium": __version__,
@@ -147,13 +153,13 @@ def _nested(entries: Any) -> dict[str, dict[str, float]]:
     return result
 
 
-def _line_document(line: Line) -> dict[str, Any]:
+def _line_document(line: SummaryLine) -> dict[str, Any]:
     document = asdict(line) | asdict(line.interval)
     del document["interval"]
     return document
 
 
-def _cells(line: Line, name: str) -> list[str | int]:
+def _cells(line: SummaryLine, name: str) -> list[str | int]:
     numbers = (_cell(x) for x in (line.interval.mean, line.interval.low, line.interval.high))
     return [line.target, name, *numbers, line.interval.cases, " ".join(line.undefined)]
 
@@ -182,3 +188,9 @@ def _pair_lines(survey: Survey) -> list[list[Any]]:
 
 def _cell(number: float) -> str:
     return "" if math.isnan(number) else repr(number)
+
+
+def metric_bounds(name: str) -> tuple[float, float]:
+    """Return between which values a metric lies; anything, if it is a challenge's own."""
+    known = next((metric for metric in metrics() if metric.name == name), None)
+    return (known.minimum, known.maximum) if known is not None else (-math.inf, math.inf)

@@ -1,35 +1,32 @@
-"""Going through all cases: how far people agree, case by case, in threads, to be taken up again where it stopped."""
+"""Going through all cases: how far people agree, case by case, to be taken up again where it stopped."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
-import os
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from podium import __version__
-from podium.io import json_text, write_label_map, write_text
+import polars as pl
+
+from podium.io import noting_files, write_atomically, write_label_map
 from podium.model import Case, InputError, LabelMap
-from podium.raters.panels import Agreement, Measure, Panel
+from podium.raters.panels import RaterAgreement, RaterPanel, rater_measures
 from podium.raters.rated import RatedChallenge
+from podium.raters.summary import TOLERANCE_PERCENTILE, Summary, summarise, survey_files
+from podium.run import Part, Parts, RunFolder, Threads, digests, made_by, sole_writer
 
-__all__ = ["PERCENTILES", "TOLERANCE_PERCENTILE", "Survey", "survey"]
+__all__ = ["PERCENTILES", "TOLERANCE_PERCENTILE", "Survey", "survey_raters"]
 
-TOLERANCE_PERCENTILE = 95.0
-"""Of the distances between raters: the tolerance of the surface Dice (Nikolov et al. 2018, arXiv 1809.04430)."""
 PERCENTILES = (50.0, 75.0, 90.0, 95.0, 99.0, 100.0)
 """Where tolerances are reported, to see how they depend on the percentile."""
 
-_SCHEMA = 1
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Survey:
     """What was found out about the people behind a truth.
 
@@ -45,13 +42,36 @@ class Survey:
         At which tolerances were asked for, ascending.
     """
 
-    agreements: tuple[Agreement, ...]
+    agreements: tuple[RaterAgreement, ...]
     counted_out: Mapping[str, str]
     clusters: tuple[str, ...]
     percentiles: tuple[float, ...]
 
+    @cached_property
+    def summary(self) -> Summary:
+        """Means over cases with their intervals."""
+        return summarise(self)
 
-def survey(
+    def to_frame(self) -> pl.DataFrame:
+        """Return variability and tolerances, one line each: target, name, percentile, mean, low, high, cases."""
+        lines = [
+            (
+                line.target,
+                line.name,
+                line.percentile,
+                *(getattr(line.interval, n) for n in ("mean", "low", "high", "cases")),
+            )
+            for line in (*self.summary.variability, *self.summary.tolerances)
+            for i in (line.interval,)
+        ]
+        names = ["target", "name", "percentile", "mean", "low", "high", "cases"]
+        return pl.DataFrame(lines, schema=names, orient="row", infer_schema_length=None)
+
+    def _repr_html_(self) -> str:
+        return self.to_frame()._repr_html_()
+
+
+def survey_raters(
     challenge: RatedChallenge,
     *,
     truth: Path,
@@ -59,8 +79,9 @@ def survey(
     metrics: Sequence[str] = (),
     jobs: int | None = None,
     progress: Callable[[int, int], None] | None = None,
-    keep: Path | None = None,
+    out: Path | None = None,
     resume: bool = False,
+    restart: bool = False,
     samples: Path | None = None,
 ) -> Survey:
     """Measure how far people agree on every case.
@@ -79,10 +100,10 @@ def survey(
         Threads; by default as many as there are processors. Results do not depend on it.
     progress
         Called with the number of cases done and their total.
-    keep
-        A folder in which the result of every case is kept as soon as there is one.
-    resume
-        Take from that folder what was measured of the same files in the same way.
+    out
+        A folder for tables and raters.json, in which every case is kept as soon as it is measured.
+    resume, restart
+        Take from that folder what was measured of the same files in the same way; or begin it anew.
     samples
         A folder to write the plausible segmentations to, in the organisers' layout.
     """
@@ -92,36 +113,37 @@ def survey(
         raise InputError(f"a percentile lies between 0 and 100, not {wrong[0]:g}")
     if samples is not None and type(challenge).samples is RatedChallenge.samples:
         raise InputError(f"{challenge.title} has no samples to write: its annotators each annotated a whole case")
-    own = {quantity.metric for quantity in challenge.quantities}
-    for name in metrics:
-        if name not in own:
-            Measure.named(name)  # or say what is wrong with it before anything is read
+    own = {measure.name for measure in challenge.measures}
+    rater_measures(
+        [name for name in metrics if name not in own]
+    )  # what is wrong with them is said before anything is read
     cases = challenge.rated_cases(truth)
     if not cases:
         raise InputError(
             f"no case of {challenge.title} was found", path=truth, advice="Is this the folder of the truth?"
         )
     levels = tuple(sorted({float(p) for p in percentiles} | {TOLERANCE_PERCENTILE}))
-    work = _Work(challenge, truth, levels, tuple(metrics), keep, resume, samples)
-    if keep is not None:
-        keep.mkdir(parents=True, exist_ok=True)
-    agreements, counted_out = [], {}
-    with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
-        futures = [pool.submit(work, case) for case in cases]
-        try:
-            for done, (case, future) in enumerate(zip(cases, futures, strict=True), start=1):
-                found = future.result()
-                if isinstance(found, Agreement):
-                    agreements.append(found)
-                else:
-                    counted_out[case.name] = found
-                if progress is not None:
-                    progress(done, len(cases))
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
-    clusters = tuple(challenge.cluster(each.case) for each in agreements)
-    return Survey(tuple(agreements), counted_out, clusters, levels)
+    with ExitStack() as stack:
+        folder = None
+        if out is not None:
+            folder = RunFolder(out, mark="raters.json")
+            folder.begin(resume=resume, restart=restart)
+            stack.enter_context(sole_writer(out))
+            folder.parts.begin(but=frozenset(case.name for case in cases) if resume else frozenset())
+        work = _Work(challenge, truth, levels, tuple(metrics), folder.parts if folder else None, resume, samples)
+        found = {}
+        for done, (case, result) in enumerate(Threads(jobs).done(work, cases), start=1):
+            found[case] = result
+            if progress is not None:
+                progress(done, len(cases))
+        agreements = tuple(result for _, result in sorted(found.items()) if isinstance(result, RaterAgreement))
+        counted_out = {case: result for case, result in sorted(found.items()) if isinstance(result, str)}
+        clusters = tuple(challenge.cluster(agreement.case) for agreement in agreements)
+        survey = Survey(agreements, counted_out, clusters, levels)
+        if folder is not None:
+            folder.replace(survey_files(challenge, survey, truth=truth))
+            folder.parts.finish()
+    return survey
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,52 +154,39 @@ class _Work:
     truth: Path
     percentiles: tuple[float, ...]
     metrics: tuple[str, ...]
-    keep: Path | None
+    parts: Parts | None
     resume: bool
     samples: Path | None
 
-    def __call__(self, case: Case) -> Agreement | str:
-        """Return how far people agree on a case, or why that cannot be said."""
+    def __call__(self, case: Case) -> tuple[str, RaterAgreement | str]:
+        """Return a case's name, and how far people agree on it or why that cannot be said."""
+        recipe = made_by(self.challenge) | {
+            "percentiles": list(self.percentiles),
+            "metrics": list(self.metrics),
+            "samples": self.samples is not None,
+        }
         try:
-            place = None if self.keep is None else self.keep / f"{case.name}.json"
-            mark = "" if place is None else self._fingerprint(case)
-            if self.resume and place is not None and (kept := self._kept(place, mark)) is not None:
-                return kept
-            panel = self.challenge.panel(case)
-            found = self.challenge.agreement(case, panel, percentiles=self.percentiles, metrics=self.metrics)
+            if self.resume and self.parts is not None:
+                known = self.parts.still_true(case.name, recipe, self.truth, case.files)
+                if isinstance(known, Part) and (kept := self._kept(known)) is not None:
+                    return case.name, kept
+            with noting_files() as read:
+                panel = self.challenge.panel(case)
+            agreement = self.challenge.agreement(case, panel, percentiles=self.percentiles, metrics=self.metrics)
             written = [] if self.samples is None else _write_samples(self.challenge.samples(case, panel), self.samples)
         except (InputError, OSError) as error:
-            return str(error).replace(f"{self.truth}/", "")
-        if place is not None:
-            document = {"schema": _SCHEMA, "fingerprint": mark, "samples": written} | _as_document(found)
-            write_text(place, json_text(document))
-        return found
+            return case.name, str(error).replace(f"{self.truth}/", "")
+        if self.parts is not None:
+            table = pl.DataFrame({"agreement": [json.dumps(_as_document(agreement) | {"samples": written})]})
+            self.parts.write(Part(case.name, recipe, digests(self.truth, {*case.files, *read}), table))
+        return case.name, agreement
 
-    def _fingerprint(self, case: Case) -> str:
-        """Return what changes whenever the result could: the files, how they are measured, and by which program."""
-        digest = hashlib.sha256()
-        options = {key: value for key, value in asdict(self.challenge).items() if isinstance(value, str | int | float)}
-        settings = [__version__, self.challenge.name, self.challenge.version, options, self.percentiles, self.metrics]
-        digest.update(json.dumps(settings, sort_keys=True).encode())
-        for path in case.files:
-            digest.update(str(path.relative_to(self.truth)).encode())
-            with path.open("rb") as file:
-                digest.update(hashlib.file_digest(file, "sha256").digest())
-        return digest.hexdigest()
-
-    def _kept(self, place: Path, fingerprint: str) -> Agreement | None:
-        """Return what was kept of a case, if it is the same case and nothing that was to be written is missing."""
-        try:
-            document = json.loads(place.read_text(encoding="utf-8"))
-            if document["schema"] != _SCHEMA or document["fingerprint"] != fingerprint:
-                return None
-            if self.samples is not None:
-                names = document["samples"]
-                if not names or not all((self.samples / name).is_file() for name in names):
-                    return None
-            return _from_document(document)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):  # there is none, or it is damaged
+    def _kept(self, part: Part) -> RaterAgreement | None:
+        """Return what was kept of a case, if nothing that was to be written is missing."""
+        document = json.loads(part.table["agreement"][0])
+        if self.samples is not None and not all((self.samples / name).is_file() for name in document["samples"]):
             return None
+        return _from_document(document)
 
 
 def _write_samples(samples: Iterator[tuple[PurePosixPath, LabelMap]], folder: Path) -> list[str]:
@@ -187,21 +196,16 @@ def _write_samples(samples: Iterator[tuple[PurePosixPath, LabelMap]], folder: Pa
     for name, label_map in samples:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f".{os.getpid()}.{path.name}")
-        try:
-            if path.name in written:
-                shutil.copyfile(written[path.name], partial)
-            else:
-                write_label_map(partial, label_map)
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
+        if (known := written.get(path.name)) is not None:
+            write_atomically(path, lambda partial, known=known: partial.write_bytes(known.read_bytes()))  # type: ignore[misc]
+        else:
+            write_atomically(path, lambda partial, label_map=label_map: write_label_map(partial, label_map))  # type: ignore[misc]
         written.setdefault(path.name, path)
         names.append(str(name))
     return names
 
 
-def _as_document(agreement: Agreement) -> dict[str, Any]:
+def _as_document(agreement: RaterAgreement) -> dict[str, Any]:
     return {
         "case": agreement.case,
         "members": agreement.panel.members,
@@ -212,15 +216,13 @@ def _as_document(agreement: Agreement) -> dict[str, Any]:
     }
 
 
-def _from_document(document: Mapping[str, Any]) -> Agreement:
-    panel = Panel(tuple(document["members"]), tuple(tuple(group) for group in document["groups"]))
+def _from_document(document: Mapping[str, Any]) -> RaterAgreement:
+    panel = RaterPanel(tuple(document["members"]), tuple(tuple(group) for group in document["groups"]))
     values, tolerances = (
         {(first, second): tuple(float(x) for x in numbers) for first, second, numbers in document[part]}
         for part in ("values", "tolerances")
     )
-    if any(len(numbers) != len(panel.pairs) for numbers in (*values.values(), *tolerances.values())):
-        raise ValueError("numbers and pairs do not agree")
-    return Agreement(document["case"], panel, values, tolerances, tuple(document["remarks"]))
+    return RaterAgreement(document["case"], panel, values, tolerances, tuple(document["remarks"]))
 
 
 def _exact(number: float) -> float | str:

@@ -8,13 +8,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from podium.model import Challenge, Direction, Heading
+from podium.model import Challenge, Measure, Purpose
 from podium.ranking import COVERAGE
-from podium.report.words import number, percent, title_of, unit_of
+from podium.report.words import number, percent, unit_of
 
 if TYPE_CHECKING:
     from podium.report.data import ReportData
@@ -24,11 +24,11 @@ __all__ = [
     "Failure",
     "alternatives",
     "board",
+    "declared",
     "digits_of",
     "failures",
     "full_rules",
     "hashes",
-    "quantities",
     "uncertainty",
 ]
 
@@ -36,14 +36,21 @@ _COLUMNS_AT_FIRST = 7
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
-    """A column: what it is called, which way is better, and whether it is shown before anybody asks for all."""
+class ShownColumn:
+    """A column, and whether it is shown before anybody asks for all."""
 
-    name: str
-    title: str
-    arrow: str
-    meaning: str
+    measure: Measure
     shown: bool
+
+    @property
+    def title(self) -> str:
+        """What it is called, with its unit."""
+        return f"{self.measure.title}, {self.measure.unit}" if self.measure.unit else self.measure.title
+
+    @property
+    def meaning(self) -> str:
+        """Which values are better; nothing where none are."""
+        return self.measure.direction.value if self.measure.judges else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +82,7 @@ class Row:
 class Board:
     """The leaderboard as the page shows it."""
 
-    heads: tuple[Head, ...]
+    columns: tuple[ShownColumn, ...]
     rows: tuple[Row, ...]
     ranked: int
     level: str
@@ -84,7 +91,7 @@ class Board:
     @property
     def hidden(self) -> int:
         """How many columns are shown only when asked for."""
-        return sum(not head.shown for head in self.heads)
+        return sum(not column.shown for column in self.columns)
 
 
 def board(data: ReportData) -> Board:
@@ -95,18 +102,18 @@ def board(data: ReportData) -> Board:
     stability = data.assessment.stability if data.assessment else None
     first = dict(zip(stability.submissions, stability.first.tolist(), strict=True)) if stability else {}
     position = {name: index for index, name in enumerate(sure.submissions)} if sure else {}
-    failed = dict(zip(data.contest.submissions, data.contest.priced.sum(axis=1).tolist(), strict=True))
+    failed = dict(zip(data.rule.submissions, data.rule.priced.sum(axis=1).tolist(), strict=True))
     rows = []
     for index, entry in enumerate(data.board.entries):
         name = entry.submission
         cells = []
-        for heading in data.board.headings:
-            value = entry.values[heading.name]
+        for measure in data.board.columns:
+            value = entry.values[measure.name]
             interval = ""
-            if sure and name in position and heading.name in sure.columns:
-                found = sure.columns[heading.name]
-                interval = _interval(found.low[position[name]], found.high[position[name]], heading.digits)
-            cells.append(Cell(number(value, heading.digits), interval, _key(value)))
+            if sure and name in position and measure.name in sure.columns:
+                found = sure.columns[measure.name]
+                interval = _interval(found.low[position[name]], found.high[position[name]], measure.digits)
+            cells.append(Cell(measure.shown(value), interval, _key(value)))
         rank = places_of.get(name)
         rows.append(
             Row(
@@ -122,30 +129,17 @@ def board(data: ReportData) -> Board:
                 tuple(cells),
             )
         )
-    return Board(_heads(data), tuple(rows), len(ranked), percent(sure.level) if sure else "", tuple(data.board.notes))
+    return Board(_columns(data), tuple(rows), len(ranked), percent(sure.level) if sure else "", tuple(data.board.notes))
 
 
-def _heads(data: ReportData) -> tuple[Head, ...]:
+def _columns(data: ReportData) -> tuple[ShownColumn, ...]:
     """Return the columns; ranks within criteria, and what comes after the first few, are shown when asked for."""
-    headings = data.board.headings
-    criteria = {column.name for column in data.contest.published().criteria}
-    names = [heading.name for heading in headings]
-    plain = [name for name in names if not _is_rank(name, names)]
-    chosen = [name for name in plain if name in criteria or name == names[0]] if len(criteria) > 1 else plain
+    measures = data.board.columns
+    criteria = {column.name for column in data.rule.published.criteria}
+    plain = [measure.name for measure in measures if measure.purpose is not Purpose.RANK]
+    chosen = [name for name in plain if name in criteria or name == measures[0].name] if len(criteria) > 1 else plain
     shown = set(chosen[: max(_COLUMNS_AT_FIRST, len(criteria) + 1)])
-    return tuple(Head(h.name, _without_arrow(h), h.direction.arrow, _meaning(h), h.name in shown) for h in headings)
-
-
-def _is_rank(name: str, names: list[str]) -> bool:
-    return name.endswith("_rank") and name.removesuffix("_rank") in names
-
-
-def _without_arrow(heading: Heading) -> str:
-    return title_of(heading).removesuffix(heading.direction.arrow).rstrip()
-
-
-def _meaning(heading: Heading) -> str:
-    return "" if heading.direction is Direction.NONE else heading.direction.value
+    return tuple(ShownColumn(measure, measure.name in shown) for measure in measures)
 
 
 def _interval(low: float, high: float, digits: int) -> str:
@@ -187,7 +181,7 @@ def failures(data: ReportData) -> list[Failure]:
     lines: dict[str, list[tuple[str, str, str]]] = {}
     for submission, case, status, reason in data.failures.select("submission", "case", "status", "reason").iter_rows():
         lines.setdefault(submission, []).append((case or "", status, reason or ""))
-    failed = dict(zip(data.contest.submissions, data.contest.priced.sum(axis=1).tolist(), strict=True))
+    failed = dict(zip(data.rule.submissions, data.rule.priced.sum(axis=1).tolist(), strict=True))
     found = []
     for index, submission in enumerate(data.submissions):
         own = lines.get(submission, [])
@@ -197,7 +191,7 @@ def failures(data: ReportData) -> list[Failure]:
         own.sort(key=lambda line: (line[1] == "warning", line[0]))
         warnings = sum(status == "warning" for _, status, _ in own)
         costs = _costs(data, submission) if count else ()
-        found.append(Failure(index, submission, count, len(data.contest.rows), warnings, tuple(own), costs))
+        found.append(Failure(index, submission, count, len(data.rule.rows), warnings, tuple(own), costs))
     return found
 
 
@@ -225,28 +219,15 @@ def digits_of(values: np.typing.NDArray[np.float64]) -> int:
     return 4 if largest < 10 else 3 if largest < 100 else 2 if largest < 1000 else 1
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A quantity that is measured: what of, its unit, which way is better, and what a failed case costs."""
-
-    title: str
-    targets: str
-    unit: str
-    direction: str
-    price: str
-
-
-def quantities(challenge: Challenge) -> list[Rule]:
-    """Return what is measured of every case, and what a failure costs."""
+def declared(challenge: Challenge) -> list[tuple[Measure, str, str]]:
+    """Return what is measured of every case, of what, and what a failure costs."""
     return [
-        Rule(
-            quantity.title,
-            ", ".join(target.replace("_", " ").replace("/", ", ") for target in quantity.targets if target),
-            quantity.unit,
-            quantity.direction.value,
-            quantity.price,
+        (
+            measure,
+            ", ".join(target.replace("_", " ").replace("/", ", ") for target in measure.targets if target),
+            measure.price.words if measure.price else "nothing: it only describes",
         )
-        for quantity in challenge.quantities
+        for measure in challenge.measures
     ]
 
 
@@ -256,7 +237,7 @@ def uncertainty(data: ReportData) -> dict[str, str]:
         return {"Not told": f"How sure the ranking is cannot be told. {data.unassessed}"}
     stability, sure, other = data.assessment.stability, data.assessment.confidence, data.assessment.sensitivity
     resamples = f"{len(stability.places):,} bootstrap resamples (seed {stability.seed})"
-    drawn = f"{len(data.contest.units.names)} {unit_of(data.contest)[1]}"
+    drawn = f"{len(data.rule.units.names)} {unit_of(data.rule)[1]}"
     level = percent(sure.level)
     told = {
         "Stability": f"{resamples} of {drawn}, drawn with replacement; each is ranked by the challenge's own rules. "
@@ -297,9 +278,9 @@ class Hashes:
 
 def hashes(data: ReportData) -> list[Hashes]:
     """Return one digest for the truth and each submission: of the sorted digests of its files, one a line."""
-    recorded: Mapping[str, Mapping[str, str]] = data.info.get("sha256", {})
-    owners = ["truth", *(name for name in data.submissions if name in recorded and name != "truth")]
-    return [_hashes(owner, recorded[owner]) for owner in owners if owner in recorded]
+    found = [_hashes("the truth", data.info["truth"]["sha256"])]
+    submissions: Mapping[str, Mapping[str, Any]] = data.info["submissions"]
+    return found + [_hashes(name, submissions[name]["sha256"]) for name in data.submissions if name in submissions]
 
 
 def _hashes(owner: str, files: Mapping[str, str]) -> Hashes:

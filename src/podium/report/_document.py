@@ -11,7 +11,7 @@ import polars as pl
 
 from podium.model import Direction, Status
 from podium.report._contents import Failure, digits_of
-from podium.report.explanations import explanations
+from podium.report.explanations import explain
 from podium.report.words import contained
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def document(
         shares = dict(zip(stability.submissions, stability.shares.round(4).tolist(), strict=True))
     lines = {each.submission: each.lines for each in failures}
     places = {entry.submission: entry.place for entry in data.board.entries}
-    submissions, explained = [], explanations(data)
+    submissions, explained = [], explain(data)
     for name in data.submissions:
         told = explained[name]
         submissions.append(

@@ -1,23 +1,24 @@
-"""A report from a run: figures as files, pictures of cases, and the page that shows everything."""
+"""A report from a ranking: figures as files, pictures of cases, and the page that shows everything."""
 
 from __future__ import annotations
 
 import base64
 import io
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from podium.report.page import Drawing, Group, Image, Shown, render
+from podium.report.page import Group, Image, Shown, ShownFigure, render
+from podium.run import Run, RunFolder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from podium.report.data import ReportData
-    from podium.report.figures import Drawing as Drawn
-    from podium.report.pictures import Opener, Picture
+    from podium.report.figures import Drawing
+    from podium.report.pictures import Picture
 
 __all__ = ["Built", "build_report"]
 
@@ -50,10 +51,9 @@ def build_report(
     figures: Path,
     only: Collection[str] | None = None,
     formats: Collection[str] = ("svg", "pdf", "png"),
-    open_submission: Opener | None = None,
-    info: Mapping[str, Any] | None = None,
+    run: Run | None = None,
     images: Path | None = None,
-    folder: Path | None = None,
+    overwrite: bool = False,
     progress: Progress | None = None,
 ) -> Built:
     """Draw and write everything.
@@ -65,48 +65,41 @@ def build_report(
     page
         The HTML file to write.
     figures
-        The folder for figures as files.
+        The folder for figures as files, beside the page.
     only
         Names of figures; by default all.
     formats
         Of the files: svg, pdf and png.
-    open_submission, info, images, folder
-        For pictures of cases, see `podium.report.pictures.pictures`; without `open_submission` there are none.
+    run, images
+        For pictures of cases, see `podium.report.pictures.draw_pictures`; without a run there are none.
+    overwrite
+        Whether a page may be overwritten that Podium did not write, since somebody named it.
     progress
         Is told what is being done, how much of it, and of how much.
     """
     from podium.report.figures import save_all
 
     tell = (lambda what: lambda done, total: progress(what, done, total)) if progress else (lambda _: None)
+    page.parent.mkdir(parents=True, exist_ok=True)
     drawn = save_all(data, figures, formats, only=only, progress=tell("figures"))
     groups, absent = _groups(drawn, figures.name)
     pictures: dict[str, list[Image]] = {}
     notes: dict[str, list[str]] = {}
-    if open_submission is not None:
+    if run is not None:
         pictures, notes = _pictures(
-            data,
-            info or data.info,
-            figures,
-            formats=formats,
-            open_submission=open_submission,
-            images=images,
-            folder=folder,
-            progress=tell("pictures of cases"),
+            data, run, figures, formats=formats, images=images, progress=tell("pictures of cases")
         )
     text = render(data, Shown(groups, absent, pictures, notes))
     # A name may come from a file system that does not know Unicode.
     content = text.encode("utf-8", "replace")
-    page.parent.mkdir(parents=True, exist_ok=True)
-    half = page.with_name(f"{page.name}.part")
-    half.write_bytes(content)
-    half.replace(page)  # a page is complete or absent
+    RunFolder(page.parent).add({page.name: content}, overwrite=overwrite)
     count = sum(len(group.drawings) for group in groups)
     return Built(page, len(content), count, sum(map(len, pictures.values())))
 
 
-def _groups(drawn: Sequence[Drawn], folder: str) -> tuple[list[Group], list[tuple[str, str]]]:
+def _groups(drawn: Sequence[Drawing], folder: str) -> tuple[list[Group], list[tuple[str, str]]]:
     """Return what was drawn, kind by kind, and what was not, with the reason."""
-    kinds: dict[str, list[Drawn]] = {}
+    kinds: dict[str, list[Drawing]] = {}
     for each in drawn:
         kinds.setdefault(each.kind.name, []).append(each)
     heavy = _heavy(drawn)
@@ -115,13 +108,13 @@ def _groups(drawn: Sequence[Drawn], folder: str) -> tuple[list[Group], list[tupl
     for name, members in kinds.items():
         kind = members[0].kind
         absent += [(kind.title, each.reason) for each in members if each.reason]
-        found = [_drawing(each, folder, as_svg=each.name not in heavy) for each in members if not each.reason]
+        found = [_shown(each, folder, as_svg=each.name not in heavy) for each in members if not each.reason]
         if found:
             groups.append(Group(len(groups) + 1, name, kind.title, kind.caption, tuple(found)))
     return groups, absent
 
 
-def _heavy(drawn: Sequence[Drawn]) -> set[str]:
+def _heavy(drawn: Sequence[Drawing]) -> set[str]:
     """Return the largest figures, without which the others are small enough."""
     sizes = sorted(((len(each.inline.encode("utf-8", "replace")), each.name) for each in drawn), reverse=True)
     total, heavy = sum(size for size, _ in sizes), set()
@@ -133,16 +126,16 @@ def _heavy(drawn: Sequence[Drawn]) -> set[str]:
     return heavy
 
 
-def _drawing(drawn: Drawn, folder: str, *, as_svg: bool) -> Drawing:
+def _shown(drawn: Drawing, folder: str, *, as_svg: bool) -> ShownFigure:
     label = drawn.suffix
     alt = f"{drawn.kind.title}{f': {label}' if label else ''}. Told by the caption and the tables."
     files = f"{folder}/{drawn.name}.{{{','.join(path.suffix[1:] for path in drawn.files)}}}" if drawn.files else ""
     share = _share(drawn.inline)
     as_picture = next((path for path in drawn.files if path.suffix == ".png"), None)
     if as_svg or as_picture is None:
-        return Drawing(label, alt, svg=drawn.inline, share=share, files=files)
+        return ShownFigure(label, alt, svg=drawn.inline, share=share, files=files)
     address, width, height = _embedded(as_picture.read_bytes())
-    return Drawing(label, alt, image=address, share=share, width=width, height=height, files=files)
+    return ShownFigure(label, alt, image=address, share=share, width=width, height=height, files=files)
 
 
 def _share(svg: str) -> float:
@@ -155,40 +148,28 @@ def _share(svg: str) -> float:
 
 def _pictures(
     data: ReportData,
-    info: Mapping[str, Any],
+    run: Run,
     figures: Path,
     *,
     formats: Collection[str],
-    open_submission: Opener,
     images: Path | None,
-    folder: Path | None,
     progress: Callable[[int, int], None] | None,
 ) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:
     """Draw the cases of the first submissions, or of the one that the report is about."""
-    from podium.report.pictures import pictures
+    from podium.report.pictures import draw_pictures
 
-    target = figures / "cases"
-    for old in sorted(target.glob("*")) if target.is_dir() else ():
-        if old.suffix in (".svg", ".pdf", ".png"):  # of an earlier report, which may have shown other names
-            old.unlink()
+    place, target = RunFolder(figures.parent), f"{figures.name}/cases"
+    place.forget(lambda name: name.startswith(f"{target}/"))  # an earlier report may have shown other names
     chosen = [data.focus] if data.focus else list(data.submissions[:PICTURED])
     shown: dict[str, list[Image]] = {}
     notes: dict[str, list[str]] = {}
     number, room, left_out = 0, MOST_PICTURES, 0
-    for picture in pictures(
-        data,
-        info,
-        open_submission=open_submission,
-        submissions=chosen,
-        images=images,
-        folder=folder,
-        progress=progress,
-    ):
+    for picture in draw_pictures(data, run, submissions=chosen, images=images, progress=progress):
         if picture.figure is None:
             notes.setdefault(picture.submission, []).append(picture.remark)
             continue
         number += 1
-        content = _written(picture, picture.figure, target, number, formats)
+        content = _written(picture, picture.figure, place, target, number, formats)
         address, width, height = _embedded(content)
         room -= len(address)
         if room < 0:
@@ -215,15 +196,15 @@ def _pictures(
     return shown, notes
 
 
-def _written(picture: Picture, figure: Figure, folder: Path, number: int, formats: Collection[str]) -> bytes:
+def _written(
+    picture: Picture, figure: Figure, place: RunFolder, folder: str, number: int, formats: Collection[str]
+) -> bytes:
     """Write a picture in some formats, and return it as PNG."""
     from podium.report.figures import as_bytes, slug
 
-    folder.mkdir(parents=True, exist_ok=True)
     told = slug(f"{picture.submission[:40]} {picture.kind} {picture.case[:40] or picture.heading[:40]}")
     contents = {form: as_bytes(figure, form) for form in {*formats, "png"}}
-    for form in formats:
-        (folder / f"{number:03d}-{told}.{form}").write_bytes(contents[form])
+    place.add({f"{folder}/{number:03d}-{told}.{form}": contents[form] for form in formats})
     return contents["png"]
 
 

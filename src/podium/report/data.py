@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
@@ -11,28 +11,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from podium.model import Challenge, Cube, Direction, Floats, InputError, Leaderboard, Role, Status
-from podium.ranking import Assessment, Contest, assess, challenge_alternatives, challenge_contest, cube_of
+from podium.model import Challenge, Cube, Floats, InputError, Leaderboard, Measure, Role, Status
+from podium.ranking import Ranking, Rule
 from podium.report.anonymity import letters, renamed_info, renamed_table
 from podium.report.style import Look, looks
+from podium.run import Run
 
-__all__ = ["Measure", "ReportData", "gather"]
-
-
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """A quantity that judges: one metric of one target, with what its axis says."""
-
-    metric: str
-    target: str
-    title: str
-    unit: str
-    direction: Direction
-
-    @property
-    def label(self) -> str:
-        """What an axis or a heading says."""
-        return f"{self.title}{f', {self.unit}' if self.unit else ''} {self.direction.arrow}"
+__all__ = ["ReportData", "gather", "gather_table"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,13 +29,13 @@ class ReportData:
     title
         Of the page.
     challenge
-        With its quantities, rules and views.
+        With its measures, rules and views; None where a plain table was ranked.
     info
         run.json: versions, options, hashes, machine.
-    board, contest
+    board, rule
         The published ranking, and how to repeat it.
     assessment
-        How sure it is; None without resampling, or where there is only one case.
+        The ranking, which tells how sure it is; None without resampling, or where there is only one case.
     measurements
         submission, case, unit, target, metric, value, status, reason; all levels.
     failures
@@ -60,7 +45,7 @@ class ReportData:
     submissions
         All, in the order of the board.
     measures
-        The quantities that judge, in the challenge's order.
+        What decides and was measured, each of one target, in the challenge's order.
     cube
         The measurements at the level of the rules, its submissions by name.
     unassessed
@@ -75,8 +60,8 @@ class ReportData:
     challenge: Challenge
     info: Mapping[str, Any]
     board: Leaderboard
-    contest: Contest
-    assessment: Assessment | None
+    rule: Rule
+    assessment: Ranking | None
     measurements: pl.DataFrame
     failures: pl.DataFrame
     roles: Mapping[str, Role]
@@ -123,7 +108,7 @@ class ReportData:
             Of whom; by default of all, in the order of the board.
         """
         order = [self.cube.submissions.index(name) for name in submissions or self.submissions]
-        return self.cube.of(measure.metric, measure.target)[order]
+        return self.cube.of(*measure.key)[order]
 
     def failed(self, measure: Measure, submissions: tuple[str, ...] | None = None) -> npt.NDArray[np.bool_]:
         """Return which of these values stand for a failure, same shape."""
@@ -131,8 +116,8 @@ class ReportData:
         columns = {name: index for index, name in enumerate(self.cases)}
         table = self.measurements.filter(
             (pl.col("unit") == "")
-            & (pl.col("metric") == measure.metric)
-            & (pl.col("target") == measure.target)
+            & (pl.col("metric") == measure.key[0])
+            & (pl.col("target") == measure.key[1])
             & pl.col("status").is_in([Status.MISSING.value, Status.INVALID.value])
             & pl.col("submission").is_in(list(rows))
         )
@@ -143,82 +128,72 @@ class ReportData:
 
 
 def gather(
-    challenge: Challenge,
-    info: Mapping[str, Any],
-    measurements: pl.DataFrame,
-    roles: Mapping[str, Role],
-    failures: pl.DataFrame,
-    *,
-    title: str | None = None,
-    bootstrap: int = 1000,
-    seed: int = 1,
-    anonymise: bool = False,
-    submission: str | None = None,
-    jobs: int | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
+    ranking: Ranking, *, title: str | None = None, anonymise: bool = False, submission: str | None = None
 ) -> ReportData:
-    """Rank a run, find out how sure that is, and gather all that a report shows.
+    """Gather all that a report shows of a run and its ranking.
 
     Parameters
     ----------
-    challenge
-        By whose rules.
-    info, measurements, roles
-        Of the run, as `load_run` returns them.
-    failures
-        What went wrong: submission, case, status and reason.
+    ranking
+        Of a run.
     title
         Of the page; by default the challenge's.
-    bootstrap, seed
-        How many resamples tell how sure the ranking is, and which; 0 for none.
     anonymise
         Whether competitors are called A, B, C … in the order of the board; baselines and people keep their names.
     submission
         Whom the report is about, by its real name, which is kept also if the others' are not.
-    jobs, progress
-        Threads, and who is told what is being done, how much of it, and of how much.
     """
-    contest = challenge_contest(challenge, measurements, roles=roles)
-    board = contest.leaderboard()
-    known = tuple(entry.submission for entry in board.entries)
+    run: Run = ranking.run
+    info, known = run.provenance, tuple(ranking.places)
     if submission is not None and submission not in known:
         near = get_close_matches(submission, known, n=3) or known[:10]
         raise InputError(f"there is no submission called {submission!r}", advice=f"There are: {', '.join(near)}")
     names = {name: name for name in known}
     if anonymise:
-        renamed = _letters(board, submission)
+        renamed = _letters(ranking.leaderboard, submission)
         names = {renamed.get(name, name): name for name in known}
-        info, roles = renamed_info(info, renamed), {renamed.get(name, name): role for name, role in roles.items()}
-        measurements, failures = (renamed_table(table, renamed) for table in (measurements, failures))
-        contest = challenge_contest(challenge, measurements, roles=roles)
-        board = contest.leaderboard()
-    cube = cube_of(challenge, measurements)
-    assessment, unassessed = None, _why_not(contest, bootstrap)
-    if not unassessed:
-        assessment = assess(
-            contest,
-            challenge_alternatives(challenge, measurements, roles=roles),
-            bootstrap=bootstrap,
-            seed=seed,
-            jobs=jobs,
-            progress=progress,
-        )
+        info, run, ranking = renamed_info(info, renamed), *_renamed(run, ranking, renamed)
+    measures = tuple(measure for measure in run.challenge.decisive if run.cube.has(*measure.key))
     return ReportData(
-        title=title or challenge.title,
-        challenge=challenge,
+        title=title or run.challenge.title,
+        challenge=run.challenge,
         info=info,
-        board=board,
-        contest=contest,
-        assessment=assessment,
-        measurements=measurements,
-        failures=failures,
-        roles=roles,
-        submissions=tuple(entry.submission for entry in board.entries),
-        measures=_measures(challenge, cube),
-        cube=cube,
-        unassessed=unassessed,
+        board=ranking.leaderboard,
+        rule=ranking.rule,
+        assessment=None if ranking.untold else ranking,
+        measurements=run.measurements,
+        failures=run.failures,
+        roles=run.roles,
+        submissions=tuple(ranking.places),
+        measures=measures,
+        cube=run.cube,
+        unassessed=ranking.untold,
         focus=submission,
         names=names,
+    )
+
+
+def gather_table(ranking: Ranking, *, title: str | None = None) -> ReportData:
+    """Gather what can be shown of a ranking of a plain table: places, and how sure they are."""
+    rule = ranking.rule
+    shape = len(rule.submissions), len(rule.rows)
+    clusters = tuple(rule.units.names[cluster] for cluster in rule.units.cluster.tolist())
+    nothing = pl.DataFrame(schema=dict.fromkeys(("submission", "case", "status", "reason"), pl.String))
+    unknown = np.full(shape, np.nan)
+    return ReportData(
+        title=title or rule.name,
+        challenge=None,  # type: ignore[arg-type]  # figures of cases are not drawn without measures
+        info={},
+        board=ranking.leaderboard,
+        rule=rule,
+        assessment=None if ranking.untold else ranking,
+        measurements=nothing,
+        failures=nothing,
+        roles=rule.roles,
+        submissions=tuple(ranking.places),
+        measures=(),
+        cube=Cube(rule.submissions, rule.rows, clusters, (), np.zeros((*shape, 0)), rule.priced, rule.priced, unknown),
+        unassessed=ranking.untold,
     )
 
 
@@ -229,25 +204,9 @@ def _letters(board: Leaderboard, kept: str | None) -> dict[str, str]:
     return dict(zip(teams, letters(len(teams), taken=others), strict=True))
 
 
-def _why_not(contest: Contest, bootstrap: int) -> str:
-    """Say why nothing can be drawn anew; nothing if it can."""
-    if not bootstrap:
-        return "No resampling was asked for."
-    if not contest.competitors:
-        return "Nobody is ranked."
-    if len(contest.units.names) < 2:
-        return "There is only one case, so nothing can be drawn anew."
-    return ""
-
-
-def _measures(challenge: Challenge, cube: Cube) -> tuple[Measure, ...]:
-    """Return what decides and was measured."""
-    decisive = set(challenge.decisive)
-    found = []
-    for quantity in challenge.quantities:
-        for target in quantity.targets:
-            key = (quantity.metric, target)
-            if key in decisive and cube.has(*key):
-                title = f"{quantity.title} {target.replace('_', ' ')}".strip()
-                found.append(Measure(*key, title, quantity.unit, quantity.direction))
-    return tuple(found)
+def _renamed(run: Run, ranking: Ranking, names: Mapping[str, str]) -> tuple[Run, Ranking]:
+    """Return a run and its ranking in which submissions have other names, wherever they stand."""
+    roles = {names.get(name, name): role for name, role in run.roles.items()}
+    tables = (renamed_table(table, names) for table in (run.measurements, run.failures))
+    other = Run(run.challenge, run.record.model_copy(update={"roles": roles}), *tables)
+    return other, ranking.again(other)

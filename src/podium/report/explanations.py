@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from podium.model import Column, Direction, Entry, Floats, Heading, Scores
-from podium.ranking import Contest, competition_ranks
-from podium.report.words import deciding, isolated, listed, number, percent, places, title_of
+from podium.model import Column, Direction, Entry, Floats, Measure, Purpose, Scores
+from podium.ranking import Rule, competition_ranks
+from podium.report.words import deciding, isolated, listed, number, percent, places
 
 if TYPE_CHECKING:
     from podium.report.data import ReportData
 
-__all__ = ["Explanation", "Part", "explanations"]
+__all__ = ["Contribution", "Explanation", "explain"]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Contribution:
     """A criterion, or another column, of one submission: its value, and the rank that it gives."""
 
     title: str
@@ -34,13 +34,13 @@ class Explanation:
 
     summary: str
     heading: str
-    parts: tuple[Part, ...]
+    parts: tuple[Contribution, ...]
     remarks: tuple[str, ...]
 
 
-def explanations(data: ReportData) -> dict[str, Explanation]:
+def explain(data: ReportData) -> dict[str, Explanation]:
     """Say what made the place of every submission: each criterion's value and rank, and what they add up to."""
-    scores = data.contest.published()
+    scores = data.rule.published
     return {name: _explanation(data, scores, name) for name in data.submissions}
 
 
@@ -68,10 +68,10 @@ def _explanation(data: ReportData, scores: Scores, submission: str) -> Explanati
         if entry.place is not None:
             told = "The criteria, and the rank that each gives"
             told += f"; the {_small(heading.title)} decides" if heading is not None else ""
-        parts = _criteria(data.contest, scores, submission)
+        parts = _criteria(data.rule, scores, submission)
     else:
         told = "The columns beside it, and the rank that each would give"
-        parts = _beside(data.contest, scores, heading, submission)
+        parts = _beside(data.rule, scores, heading, submission)
     remarks = [] if entry.place is None else _remarks(data, ranked, entry.submission, heading)
     return Explanation(summary, told, tuple(parts), tuple(remarks))
 
@@ -81,40 +81,40 @@ def _small(title: str) -> str:
     return title if title[1:2].isupper() or "_" in title else title[:1].lower() + title[1:]
 
 
-def _criteria(contest: Contest, scores: Scores, submission: str) -> list[Part]:
+def _criteria(rule: Rule, scores: Scores, submission: str) -> list[Contribution]:
     """Return each criterion with the rank that counts."""
-    index = contest.submissions.index(submission)
-    columns = {column.name: column for column in scores.columns}
+    index = rule.submissions.index(submission)
+    given = {column.measure.of: column for column in scores.columns if column.measure.purpose is Purpose.RANK}
     parts = []
     for criterion in scores.criteria:
-        own = columns.get(f"{criterion.name}_rank")
-        ranks = own.values[0] if own is not None else _ranks(contest, criterion)
+        own = given.get(criterion.name)
+        ranks = own.values[0] if own is not None else _ranks(rule, criterion)
         parts.append(_part(criterion, index, ranks[index]))
     return parts
 
 
-def _beside(contest: Contest, scores: Scores, heading: Heading | None, submission: str) -> list[Part]:
+def _beside(rule: Rule, scores: Scores, heading: Measure | None, submission: str) -> list[Contribution]:
     """Return the other columns that judge, with the rank that each would give."""
-    index = contest.submissions.index(submission)
+    index = rule.submissions.index(submission)
     skipped = {heading.name} if heading is not None else set()
     judging = (Direction.HIGHER, Direction.LOWER)
     return [
-        _part(column, index, _ranks(contest, column)[index])
+        _part(column, index, _ranks(rule, column)[index])
         for column in scores.columns
-        if column.direction in judging and column.name not in skipped
+        if column.measure.direction in judging and column.name not in skipped
     ]
 
 
-def _part(column: Column, index: int, rank: float) -> Part:
-    value = number(float(column.values[0, index]), column.digits)
-    return Part(title_of(column), value, "–" if math.isnan(rank) else f"{rank:g}")
+def _part(column: Column, index: int, rank: float) -> Contribution:
+    value = column.measure.shown(float(column.values[0, index]))
+    return Contribution(column.measure.label, value, "–" if math.isnan(rank) else f"{rank:g}")
 
 
-def _ranks(contest: Contest, column: Column) -> Floats:
-    return competition_ranks(column.values[0], direction=column.direction, among=contest.ranked.tolist())
+def _ranks(rule: Rule, column: Column) -> Floats:
+    return competition_ranks(column.values[0], direction=column.measure.direction, among=rule.ranked.tolist())
 
 
-def _remarks(data: ReportData, ranked: Sequence[Entry], submission: str, heading: Heading | None) -> list[str]:
+def _remarks(data: ReportData, ranked: Sequence[Entry], submission: str, heading: Measure | None) -> list[str]:
     """Say how far the neighbours are, and how sure the place is."""
     remarks = []
     entries = {each.submission: each for each in data.board.entries if each.place is not None}
@@ -142,9 +142,7 @@ def _remarks(data: ReportData, ranked: Sequence[Entry], submission: str, heading
         without = [
             f"{each.name}: {each.places[index]:g}"
             for each in other_rules.alternatives
-            if each.name.startswith("without ")
-            and each.places[index] != own.place
-            and not math.isnan(each.places[index])
+            if each.dropped and each.places[index] != own.place and not math.isnan(each.places[index])
         ]
         told = f" ({'; '.join(without)})" if without else ""
         remarks.append(f"Place {span} under {len(under)} other rules{told}.")

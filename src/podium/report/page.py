@@ -11,16 +11,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from podium.report._contents import alternatives, board, failures, full_rules, hashes, quantities, uncertainty
+from podium import __version__
+from podium.report._contents import alternatives, board, declared, failures, full_rules, hashes, uncertainty
 from podium.report._document import as_json, document
-from podium.report.explanations import explanations
+from podium.report.explanations import explain
 from podium.report.words import contained, percent, places, verdict
 
 if TYPE_CHECKING:
     from podium.report._contents import Failure
     from podium.report.data import ReportData
 
-__all__ = ["Drawing", "Group", "Image", "Shown", "render"]
+__all__ = ["Group", "Image", "Shown", "ShownFigure", "render"]
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _MOST_LINES = 20
@@ -42,7 +43,7 @@ _SECTIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Drawing:
+class ShownFigure:
     """A figure as the page shows it.
 
     Attributes
@@ -79,7 +80,7 @@ class Group:
     name: str
     title: str
     caption: str
-    drawings: tuple[Drawing, ...]
+    drawings: tuple[ShownFigure, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +147,8 @@ def render(data: ReportData, shown: Shown | None = None) -> str:
     from markupsafe import Markup
 
     shown = shown or Shown()
+    if data.challenge is None:
+        return _render_table(data, shown)
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True
     )
@@ -159,7 +162,7 @@ def render(data: ReportData, shown: Shown | None = None) -> str:
     info = dict(data.info)
     context: dict[str, Any] = {
         "data": data,
-        "info": {"podium": "", "machine": None, "started": None, "ended": None} | info,
+        "info": info,
         "date": _date(info.get("ended")),
         "sections": [(anchor, name) for anchor, name in _SECTIONS.items() if anchor in present],
         "verdict": verdict(data),
@@ -177,7 +180,7 @@ def render(data: ReportData, shown: Shown | None = None) -> str:
         "most_lines": _MOST_LINES,
         "edition": _EDITIONS.get(data.challenge.edition, "another edition of the rules"),
         "options": [(n, v) for n, v in sorted(info.get("options", {}).items()) if n != "edition" and v is not None],
-        "quantities": quantities(data.challenge),
+        "declared": declared(data.challenge),
         "full_rules": Markup(full_rules(data.challenge)),
         "uncertainty": uncertainty(data),
         "alternatives": alternatives(data),
@@ -192,6 +195,26 @@ def render(data: ReportData, shown: Shown | None = None) -> str:
         "places": places,
     }
     return environment.get_template("page.html.j2").render(context)
+
+
+def _render_table(data: ReportData, shown: Shown) -> str:
+    """Return the page of a plain table: the verdict, the board, and figures of how sure it is."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True
+    )
+    environment.filters["contained"] = lambda text: contained(str(text), data.submissions)
+    return environment.get_template("table.html.j2").render(
+        data=data,
+        verdict=verdict(data),
+        board=board(data),
+        groups=[_marked(group) for group in shown.groups],
+        style=Markup((_TEMPLATES / "page.css").read_text(encoding="utf-8")),
+        podium=__version__,
+        places=places,
+    )
 
 
 def counted(count: int, what: str) -> str:
@@ -244,7 +267,7 @@ def _focus(data: ReportData) -> dict[str, Any] | None:
     """Return where the submission is that the report is about, and its place in a sentence."""
     if data.focus is None:
         return None
-    return {"index": data.submissions.index(data.focus), "summary": explanations(data)[data.focus].summary}
+    return {"index": data.submissions.index(data.focus), "summary": explain(data)[data.focus].summary}
 
 
 def _summary(data: ReportData, went_wrong: Sequence[Failure]) -> str:

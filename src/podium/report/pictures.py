@@ -6,42 +6,29 @@ only if they still are where run.json says, and are still the same; else a sente
 
 from __future__ import annotations
 
-import copy
-import hashlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from podium.model import Agreement, Case, Challenge, Curves, Direction, Expected, InputError, Paths, Slices, View
+from podium.io import digest
+from podium.model import Agreement, Case, Challenge, Curves, Direction, InputError, Paths, Slices, View
 from podium.report.anonymity import renamed_text
 from podium.report.data import ReportData
 from podium.report.drawing import draw
+from podium.run import Run, Submission, opened
+from podium.run.submissions import Files
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Choice", "Files", "Opener", "Picture", "chosen_cases", "draw", "pictures"]
+__all__ = ["Choice", "Picture", "chosen_cases", "draw", "draw_pictures"]
 
 _MOST_NAMED = 3  # failed cases in a sentence
-
-
-class Files(Protocol):
-    """The files of a submission, wherever they were unpacked."""
-
-    root: Path
-
-    def find(self, expected: Expected) -> Path | None:
-        """Return the prediction of a case, None if it is missing."""
-
-
-Opener = Callable[[Path, Sequence[Expected]], AbstractContextManager[Files]]
-"""Makes the files of a submission, a folder or an archive, accessible for a while."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,15 +88,14 @@ def chosen_cases(data: ReportData, submission: str) -> list[Choice]:
     Cases that failed wholly are left out, as there is nothing to be seen in them; of equal ones, the first by name is
     the worse. The median is the lower one of an even number.
     """
-    metric, target = data.challenge.decisive[0]
+    measure = data.challenge.decisive[0]
     cube, place = data.cube, data.cube.submissions.index(submission)
-    if not cube.has(metric, target):
+    if not cube.has(*measure.key):
         return []
-    values = cube.of(metric, target)[place]
+    values = cube.of(*measure.key)[place]
     seen = np.flatnonzero(~np.isnan(values) & ~cube.lost[place])
     better = {Direction.HIGHER: 1.0, Direction.LOWER: -1.0}
-    direction = _direction(data.challenge, metric)
-    keys = values * better[direction] if direction in better else -np.abs(values)
+    keys = values * better[measure.direction] if measure.direction in better else -np.abs(values)
     order = seen[np.lexsort(([cube.rows[row] for row in seen], keys[seen]))].tolist()
     if not order:
         return []
@@ -119,18 +105,12 @@ def chosen_cases(data: ReportData, submission: str) -> list[Choice]:
     return [Choice(kind, cube.rows[order[at]], float(values[order[at]])) for kind, at in places.items()]
 
 
-def _direction(challenge: Challenge, metric: str) -> Direction:
-    return next(quantity.direction for quantity in challenge.quantities if quantity.metric == metric)
-
-
-def pictures(
+def draw_pictures(
     data: ReportData,
-    info: Mapping[str, Any],
+    run: Run,
     *,
-    open_submission: Opener,
     submissions: Sequence[str] | None = None,
     images: Path | None = None,
-    folder: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[Picture]:
     """Draw what the challenge shows of each submission, one picture after the other.
@@ -139,23 +119,19 @@ def pictures(
     ----------
     data
         Whose names are shown.
-    info
-        run.json as it is, with real names: where the truth and the submissions lay, and the hash of every file.
-    open_submission
-        Gives access to the files of a submission.
+    run
+        With real names: where the truth and the submissions lay, and the hash of every file.
     submissions
         Whose pictures, by the names that are shown; by default everybody's, or those of whom the report is about.
     images
         The folder with the images that were segmented, if there is one.
-    folder
-        The run folder, from which relative paths of inputs are tried as well.
     progress
         Called with the number of submissions done, and of all.
     """
     shown = list(submissions if submissions is not None else [data.focus] if data.focus else data.submissions)
     inputs = None
     if _shows_cases(data.challenge):
-        inputs = _Inputs.of(data.challenge, info, folder)
+        inputs = _Inputs.of(run)
         if inputs.problem:
             yield Picture("", "missing", remark=inputs.problem)
     for done, submission in enumerate(shown):
@@ -163,7 +139,7 @@ def pictures(
             progress(done, len(shown))
         yield from _overviews(data, submission)
         if inputs is not None and not inputs.problem:
-            yield from _of_cases(data, submission, inputs, open_submission, images)
+            yield from _of_cases(data, submission, inputs, images)
     if progress is not None:
         progress(len(shown), len(shown))
 
@@ -180,24 +156,23 @@ def _overviews(data: ReportData, submission: str) -> Iterator[Picture]:
         yield Picture(submission, "overview", heading=view.title, figure=draw(view), alternative=_in_words(view))
 
 
-def _of_cases(
-    data: ReportData, submission: str, inputs: _Inputs, open_submission: Opener, images: Path | None
-) -> Iterator[Picture]:
+def _of_cases(data: ReportData, submission: str, inputs: _Inputs, images: Path | None) -> Iterator[Picture]:
     real = data.names.get(submission, submission)
-    if real not in inputs.submissions:  # measured from the truth alone, so there is no prediction to be seen
+    given = inputs.run.record.submissions
+    if real not in given:  # measured from the truth alone, so there is no prediction to be seen
         return
     if remark := _failures(data, submission):
         yield Picture(submission, "failed", remark=remark)
     choices = chosen_cases(data, submission)
     if not choices:
         return
-    path = inputs.find(inputs.submissions[real])
+    path = given[real].find(inputs.run.folder)
     if path is None:
         sentence = "This submission is no longer where it was when it was measured, so none of its cases is drawn."
         yield Picture(submission, "missing", remark=sentence)
         return
     try:
-        with open_submission(path, inputs.expected) as files:
+        with opened(Submission(real, path), tuple(inputs.cases.values())) as files:
             for choice in choices:
                 heading = _heading(data, submission, choice)
                 yield from _of_case(data, submission, choice, heading, inputs, files, images)
@@ -221,12 +196,13 @@ def _of_case(
         if case is None:
             raise InputError(f"the truth of {choice.case} is gone")
         inputs.check_truth(case)
-        prediction = files.find(inputs.challenge.expected(case))
+        prediction = files.find(case)
         if prediction is None:
             raise InputError(f"the prediction of {case.name} is gone")
         real = data.names.get(submission, submission)
-        _check(inputs.hashes.get(real, {}), _files_in(prediction), files.root, prediction)
-        views = inputs.challenge.views(case, inputs.challenge.load(case), prediction, images=images)
+        _check(inputs.run.record.submissions[real].sha256, _files_in(prediction), files.root, prediction)
+        challenge = inputs.run.challenge
+        views = challenge.views(case, challenge.load(case), prediction, images=images)
     except (InputError, OSError) as error:
         reason = _plain(error, files.root, inputs.truth)
         remark = _anonymous(data, f"{choice.case} is not drawn: {reason}")
@@ -250,14 +226,12 @@ def _plain(error: Exception, *roots: Path | None) -> str:
 
 
 def _heading(data: ReportData, submission: str, choice: Choice) -> str:
-    metric, target = data.challenge.decisive[0]
-    quantity = next(each for each in data.challenge.quantities if each.metric == metric)
-    what = quantity.title + (f" {target.replace('_', ' ')}" if target else "")
-    value = f"{choice.value:.4g}" + (f" {quantity.unit}" if quantity.unit else "")
+    measure = data.challenge.decisive[0]
+    value = f"{choice.value:.4g}" + (f" {measure.unit}" if measure.unit else "")
     place = data.cube.submissions.index(submission)
-    count = int(np.count_nonzero(~data.cube.lost[place] & ~np.isnan(data.cube.of(metric, target)[place])))
+    count = int(np.count_nonzero(~data.cube.lost[place] & ~np.isnan(data.cube.of(*measure.key)[place])))
     among = f"{choice.kind} of {count} measured cases" if choice.kind != "only" else "the only measured case"
-    return f"{choice.case}, {among}: {what} {value}"
+    return f"{choice.case}, {among}: {measure.title} {value}"
 
 
 def _failures(data: ReportData, submission: str) -> str:
@@ -299,50 +273,29 @@ def _names(view: Curves | Paths) -> str:
 class _Inputs:
     """What a run was made of, as far as it is still there."""
 
-    challenge: Challenge
+    run: Run
     truth: Path | None
     cases: Mapping[str, Case]
-    expected: tuple[Expected, ...]
-    submissions: Mapping[str, str]
-    hashes: Mapping[str, Mapping[str, str]]
-    folder: Path | None
     problem: str = ""
 
     @classmethod
-    def of(cls, challenge: Challenge, info: Mapping[str, Any], folder: Path | None) -> _Inputs:
+    def of(cls, run: Run) -> _Inputs:
         """Find the truth of a run; if it is gone, say so."""
-        challenge = copy.copy(challenge)  # finding cases may change settings that scores were computed with
-        known = (info.get("submissions") or {}, info.get("sha256") or {}, folder)
-        recorded = str(info.get("truth") or "")
-        truth = _find(recorded, folder)
+        truth = run.record.truth.find(run.folder)
         problem, cases = "", []
         if truth is None or not truth.is_dir():
-            problem = f"No cases are drawn: the truth is no longer at {recorded or 'a known place'}."
+            problem = f"No cases are drawn: the truth is no longer at {run.record.truth.path or 'a known place'}."
         else:
             try:
-                cases = challenge.cases(truth)
+                cases = run.challenge.cases(truth)
             except (InputError, OSError) as error:
                 problem = f"No cases are drawn, as the truth cannot be read any more: {_plain(error, truth)}"
-        expected = tuple(challenge.expected(case) for case in cases)
-        return cls(challenge, truth, {case.name: case for case in cases}, expected, *known, problem)
-
-    def find(self, recorded: str) -> Path | None:
-        """Return where a submission is now."""
-        return _find(recorded, self.folder)
+        return cls(run, truth, {case.name: case for case in cases}, problem)
 
     def check_truth(self, case: Case) -> None:
         """Refuse a truth that is not the one that was measured against."""
         assert self.truth is not None
-        _check(self.hashes.get("truth", {}), case.files, self.truth)
-
-
-def _find(recorded: str, folder: Path | None) -> Path | None:
-    """Return where something is that was recorded when the run was made, perhaps from another working directory."""
-    if not recorded:
-        return None
-    path = Path(recorded)
-    around = folder.resolve().parents if folder is not None and not path.is_absolute() else ()
-    return next((each for each in (path, *(parent / path for parent in around)) if each.exists()), None)
+        _check(self.run.record.truth.sha256, case.files, self.truth)
 
 
 def _files_in(path: Path) -> list[Path]:
@@ -359,6 +312,5 @@ def _check(recorded: Mapping[str, str], files: Sequence[Path], root: Path, predi
             raise InputError(f"{name} was not there when the run was made")
         if name not in found or not found[name].is_file():
             raise InputError(f"{name} is gone")
-        with found[name].open("rb") as file:
-            if hashlib.file_digest(file, "sha256").hexdigest() != recorded[name]:
-                raise InputError(f"{name} has changed since the run was made")
+        if digest(found[name]) != recorded[name]:
+            raise InputError(f"{name} has changed since the run was made")

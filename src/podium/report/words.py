@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from podium.model import Column, Direction, Heading, Leaderboard
-from podium.ranking import Assessment, Contest
+from podium.model import Direction, Leaderboard, Measure
+from podium.model import shown_number as number
+from podium.ranking import Ranking, Rule
 
 if TYPE_CHECKING:
     from podium.report.data import ReportData
@@ -27,7 +28,6 @@ __all__ = [
     "percent",
     "places",
     "sentences",
-    "title_of",
     "unit_of",
     "verdict",
 ]
@@ -74,8 +74,8 @@ def verdict(data: ReportData) -> Verdict:
     return Verdict(
         headline,
         _margin(data, winners),
-        tuple(_sureness(assessment, winners, unit_of(data.contest))) if len(ranked) > 1 else (),
-        tuple(_facts(assessment, winners, unit_of(data.contest))) if len(ranked) > 1 else (),
+        tuple(_sureness(assessment, winners, unit_of(data.rule))) if len(ranked) > 1 else (),
+        tuple(_facts(assessment, winners, unit_of(data.rule))) if len(ranked) > 1 else (),
         tuple(assessment.confidence.warnings),
     )
 
@@ -90,7 +90,7 @@ def _headline(winners: Sequence[str], ranked: int, rivals: Sequence[str]) -> str
     return f"{isolated(winners[0])} {'is first, but not beyond noise' if rivals else 'wins'}."
 
 
-def _rivals(assessment: Assessment | None, winners: Sequence[str]) -> list[str]:
+def _rivals(assessment: Ranking | None, winners: Sequence[str]) -> list[str]:
     """Return who else may truly be first."""
     if assessment is None:
         return []
@@ -99,9 +99,9 @@ def _rivals(assessment: Assessment | None, winners: Sequence[str]) -> list[str]:
     return [name for name in able if name not in winners]
 
 
-def unit_of(contest: Contest) -> tuple[str, str]:
+def unit_of(rule: Rule) -> tuple[str, str]:
     """Return what is drawn anew, one and many: cases, or groups of cases that belong together."""
-    if len(contest.units.names) == len(contest.rows):
+    if len(rule.units.names) == len(rule.rows):
         return "case", "cases"
     return "group of cases", "groups of cases"
 
@@ -131,7 +131,7 @@ def _margin(data: ReportData, winners: Sequence[str]) -> str:
     return f"{text}{_interval_of_lead(data.assessment, winners[0], next_ones[0])}."
 
 
-def _interval_of_lead(assessment: Assessment | None, winner: str, second: str) -> str:
+def _interval_of_lead(assessment: Ranking | None, winner: str, second: str) -> str:
     """Return the interval of the lead where one criterion decides; where several do, in how many the first is ahead."""
     if assessment is None or not assessment.confidence.pairs:
         return ""
@@ -142,16 +142,16 @@ def _interval_of_lead(assessment: Assessment | None, winner: str, second: str) -
         low, high = sorted((abs(pair.low[one, other]), abs(pair.high[one, other])))
         if not np.isfinite(low) or not np.isfinite(high) or pair.low[one, other] * pair.high[one, other] < 0:
             return ""
-        digits, unit = pair.criterion.digits, pair.criterion.unit
+        digits, unit = pair.criterion.measure.digits, pair.criterion.measure.unit
         return f" ({percent(sure.level)} interval {number(low, digits)} to {number(high, digits, unit)})"
-    signs = [1.0 if pair.criterion.direction is Direction.HIGHER else -1.0 for pair in sure.pairs]
+    signs = [1.0 if pair.criterion.measure.direction is Direction.HIGHER else -1.0 for pair in sure.pairs]
     ahead = sum(bool(s * pair.difference[one, other] > 0) for s, pair in zip(signs, sure.pairs, strict=True))
     certain = sum(bool(pair.better[one, other]) for pair in sure.pairs)
     surely = f"in {certain or 'none'} of them at {percent(sure.level)} confidence"
     return f". Ahead in {ahead} of {len(sure.pairs)} criteria, {surely}"
 
 
-def _sureness(assessment: Assessment, winners: Sequence[str], units: tuple[str, str]) -> list[str]:
+def _sureness(assessment: Ranking, winners: Sequence[str], units: tuple[str, str]) -> list[str]:
     """Say how sure the first place is."""
     stability, sure, other = assessment.stability, assessment.confidence, assessment.sensitivity
     index = [stability.submissions.index(name) for name in winners]
@@ -188,7 +188,7 @@ def _sureness(assessment: Assessment, winners: Sequence[str], units: tuple[str, 
     return lines
 
 
-def _facts(assessment: Assessment, winners: Sequence[str], units: tuple[str, str]) -> list[Fact]:
+def _facts(assessment: Ranking, winners: Sequence[str], units: tuple[str, str]) -> list[Fact]:
     """Return the numbers that tell at a glance how sure the first place is."""
     stability, sure, other = assessment.stability, assessment.confidence, assessment.sensitivity
     index = [stability.submissions.index(name) for name in winners]
@@ -216,24 +216,24 @@ def _facts(assessment: Assessment, winners: Sequence[str], units: tuple[str, str
     return facts
 
 
-def deciding(board: Leaderboard) -> Heading | None:
+def deciding(board: Leaderboard) -> Measure | None:
     """Return the column that orders the ranked: the first, if it does; None if no single column explains the places."""
-    if not board.headings or board.headings[0].direction not in (Direction.HIGHER, Direction.LOWER):
+    if not board.columns or board.columns[0].direction not in (Direction.HIGHER, Direction.LOWER):
         return None
-    heading = board.headings[0]
-    sign = -1.0 if heading.direction is Direction.HIGHER else 1.0
+    first = board.columns[0]
+    sign = -1.0 if first.direction is Direction.HIGHER else 1.0
     values = [
         (entry.place, sign * value)
         for entry in board.entries
-        if entry.place is not None and (value := entry.values[heading.name]) is not None
+        if entry.place is not None and (value := entry.values[first.name]) is not None
     ]
     ordered = [value for _, value in sorted(values)]
-    return heading if ordered == sorted(ordered) else None
+    return first if ordered == sorted(ordered) else None
 
 
-def sentences(assessment: Assessment) -> list[str]:
+def sentences(ranking: Ranking) -> list[str]:
     """Say in words how sure the ranking is, line by line, for a terminal."""
-    stability, sure, other = assessment.stability, assessment.confidence, assessment.sensitivity
+    stability, sure, other = ranking.stability, ranking.confidence, ranking.sensitivity
     lines = []
     first = [i for i, place in enumerate(stability.published.tolist()) if place == 1]
     names = listed([stability.submissions[i] for i in first])
@@ -250,13 +250,11 @@ def sentences(assessment: Assessment) -> list[str]:
         lines.append(f"{TAUS}: median {middle:.2f}, from {low:.2f} to {high:.2f} in 95 % of resamples{note}.")
     else:
         lines.append(f"{TAUS} is undefined: everybody shares one place.")
-    changing = [each.name for each in assessment.left_out if each.changes_winner]
+    changing = [each.name for each in ranking.left_out if each.changes_winner]
     what = "case" if len(changing) == 1 else "cases"
     told = f": {listed(changing)}" if changing else ""
     count = len(changing) or "none"
-    lines.append(
-        f"Leaving out a single case: {count} of {len(assessment.left_out)} {what} would change the winner{told}."
-    )
+    lines.append(f"Leaving out a single case: {count} of {len(ranking.left_out)} {what} would change the winner{told}.")
     able = [name for name, rank in zip(sure.submissions, sure.ranks, strict=True) if rank.best == 1]
     if len(able) == len(sure.ranks):
         lines.append(f"Confidence: everybody may truly be first; at {sure.level:.0%}, nobody can be ruled out.")
@@ -332,26 +330,6 @@ def contained(text: str, names: Sequence[str] = ()) -> str:
             sign = "\ufffd"
         found.append(sign)
     return "".join(found) + _END * depth
-
-
-def title_of(column: Column | Heading) -> str:
-    """Return what a column is called, with its unit and which way is better."""
-    unit = f", {column.unit}" if column.unit else ""
-    return f"{column.title}{unit} {column.direction.arrow}".rstrip()
-
-
-def number(value: float | None, digits: int, unit: str = "") -> str:
-    """Return a number for people; a dash where there is none.
-
-    Examples
-    --------
-    >>> number(0.98765, 3), number(None, 3), number(float("inf"), 1, "mm")
-    ('0.988', '–', '∞ mm')
-    """
-    if value is None or math.isnan(value):
-        return "–"
-    text = ("∞" if value > 0 else "−∞") if math.isinf(value) else f"{value:.{digits}f}"
-    return f"{text} {unit}" if unit else text
 
 
 def percent(share: float) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +15,7 @@ from podium.challenges.csv2026.files import (
     SHAPE,
     VIEWS,
     Labels,
-    Sample,
-    positive_number,
+    PlaqueSample,
     read_baseline_seconds,
     read_sample,
 )
@@ -31,16 +30,17 @@ from podium.model import (
     Column,
     Cube,
     Direction,
-    Expected,
     Floats,
     InputError,
-    Quantity,
+    Measure,
+    Price,
     Scores,
     Status,
     Value,
     View,
 )
-from podium.ranking import competition_ranks, min_max_score, reported_seconds, weighted_mean
+from podium.model.options import PositiveNumber, ToleranceScale
+from podium.ranking import competition_ranks, counted_seconds, min_max_score, weighted_mean
 
 STRUCTURES = {"plaque": (1,), "vessel": (2,)}
 TARGETS = tuple(f"{view}/{structure}" for view in VIEWS for structure in STRUCTURES)
@@ -49,90 +49,114 @@ SHORTEST, LONGEST = 1 / 3, 2.0
 _TIME_DIGITS = 12
 
 
-@dataclass
+def _counts() -> tuple[Measure, ...]:
+    """Return where a class stands in the confusion matrix; a failed class counts as the one that is not true."""
+
+    def true(truth: Any, _: str, target: str) -> float:
+        return float(truth.risk == int(target))
+
+    def other(truth: Any, _: str, target: str) -> float:
+        return float(truth.risk != int(target))
+
+    declared = (
+        ("True positive", Direction.HIGHER, Price(0.0)),
+        ("False positive", Direction.LOWER, Price(other, "a false positive of the class that is not true")),
+        ("False negative", Direction.LOWER, Price(true, "a false negative of the true class")),
+    )
+    return tuple(
+        Measure(name, title, way, minimum=0, maximum=1, targets=tuple(map(str, CLASSES)), price=price, decides=False)
+        for name, (title, way, price) in zip(COUNTS, declared, strict=True)
+    )
+
+
+def _share(name: str, title: str, direction: Direction = Direction.HIGHER) -> Measure:
+    price = Price(0.0, "0 for each view that failed")
+    return Measure(name, title, direction, minimum=0, maximum=1, targets=TARGETS, price=price)
+
+
 class CSV2026(Challenge):
     """Segmentation of two views, a class, and time: 40 %, 40 % and 20 % of a score from 0 to 100."""
 
     name: ClassVar[str] = "csv2026"
-    scoring_options: ClassVar[tuple[str, ...]] = ("baseline_seconds", "tolerance_scale")
     title: ClassVar[str] = "CSV 2026"
     page: ClassVar[str] = "http://www.csv-isbi.net"
+    editions: ClassVar[tuple[str, ...]] = ("document", "code")
+    scoring_options: ClassVar[tuple[str, ...]] = ("baseline_seconds", "tolerance_scale")
+    version: ClassVar[int] = 2
     summary: ClassVar[str] = (
         "Carotid plaque and vessel in two ultrasound views, and whether the plaque is high-risk. The score is 40 % "
         "segmentation (Dice and surface Dice at 3 pixels, plaque counting more), 40 % macro F1, 20 % time relative to "
-        "the other teams. A failed view scores 0, a failed class counts as not predicted."
+        "the other teams. A failed view scores 0, a failed class counts as the wrong class."
+    )
+    measures: ClassVar[tuple[Measure, ...]] = (
+        _share("dice", "Dice"),
+        _share("nsd", "Surface Dice"),
+        *(
+            _share(f"nsd{ending}", f"Surface Dice, tolerance × {scale:g}", Direction.NONE)
+            for scale, ending in TOLERANCE_SCALES.items()
+            if ending
+        ),
+        *_counts(),
     )
 
-    tolerance_px: float = 3.0
+    tolerance_px: PositiveNumber = 3.0
     """How far apart boundaries may be and still agree; the page gives no number, the organisers' baseline this one."""
-    baseline_seconds: float | None = None
+    baseline_seconds: PositiveNumber | None = None
     """The organisers' own time per case; by default what challenge.toml beside the truth says."""
-    tolerance_scale: float = 1.0
+    tolerance_scale: ToleranceScale = 1.0
     """At which multiple of its tolerance surface Dice is scored: 0.5, 1 or 2; all three are measured."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.tolerance_scale not in TOLERANCE_SCALES:
-            raise InputError(f"tolerance_scale is {self.tolerance_scale}", advice="There are: 0.5, 1, 2")
-        self.tolerance_px = positive_number(self.tolerance_px, "tolerance_px")
-        if self.baseline_seconds is not None:
-            self.baseline_seconds = positive_number(self.baseline_seconds, "baseline_seconds")
-        self._chosen_seconds = self.baseline_seconds
-
-    @property
-    def quantities(self) -> tuple[Quantity, ...]:
-        """Dice and surface Dice of each structure in each view, the class's place in the confusion matrix, seconds."""
-        titles = ("True positive", "False positive", "False negative")
-        directions = (Direction.HIGHER, Direction.LOWER, Direction.LOWER)
-        classes = tuple(map(str, CLASSES))
-        price = "a false negative of the true class"
-        return (
-            Quantity("dice", "Dice", "", Direction.HIGHER, price="0 for each view that failed", targets=TARGETS),
-            Quantity("nsd", "Surface Dice", "", Direction.HIGHER, price="0 for each view that failed", targets=TARGETS),
-            *(
-                Quantity(f"nsd{ending}", f"Surface Dice, tolerance × {scale:g}", "", Direction.NONE, "0", TARGETS)
-                for scale, ending in TOLERANCE_SCALES.items()
-                if ending
-            ),
-            *(
-                Quantity(metric, title, "", direction, price=price, targets=classes)
-                for metric, title, direction in zip(COUNTS, titles, directions, strict=True)
-            ),
-            Quantity("seconds", "Time", "s", Direction.LOWER, price="the time of a failed case is not counted"),
-        )
+    def prepared(self, truth: Path) -> Self:
+        """Take the organisers' time from challenge.toml beside the truth, unless it was given."""
+        return self.varied(baseline_seconds=self.baseline_seconds or read_baseline_seconds(truth))
 
     def cases(self, truth: Path) -> list[Case]:
-        """Find labels/001_label.h5, or 001_label.h5 in the folder itself; read the organisers' time."""
-        self.baseline_seconds = self._chosen_seconds or read_baseline_seconds(truth)
+        """Find labels/001_label.h5, or 001_label.h5 in the folder itself.
+
+        A prediction is called 001_pred.h5, perhaps in the folder preds that the organisers' script makes.
+        """
+        settings = tuple(truth.glob("challenge.toml"))  # recorded with every case, as it changes their score
         for folder in (truth / "labels", truth):
             files = sorted(path for path in folder.glob("*_label.h5") if not path.name.startswith("."))
             if files:
-                settings = tuple(truth.glob("challenge.toml"))  # recorded with every case, as it changes their score
-                return [Case(path.name.removesuffix("_label.h5"), (path, *settings)) for path in files]
+                names = {path.name.removesuffix("_label.h5"): path for path in files}
+                return [
+                    Case(name, (path, *settings), (f"{name}_pred.h5", f"preds/{name}_pred.h5"))
+                    for name, path in names.items()
+                ]
         return []
 
-    def expected(self, case: Case) -> Expected:
-        """Name the prediction: 001_pred.h5, perhaps in the folder preds that the organisers' script makes."""
-        return Expected(case.name, (f"{case.name}_pred.h5", f"preds/{case.name}_pred.h5"))
-
-    def load(self, case: Case) -> Sample:
+    def load(self, case: Case) -> PlaqueSample:
         """Read the true masks and class; all three must be usable."""
         truth = read_sample(case.files[0])
         if truth.problems:
             raise InputError(f"the truth is unusable: {'; '.join(truth.problems.values())}", path=case.files[0].parent)
         return truth
 
-    def measure(self, case: Case, truth: Sample, prediction: Path) -> list[Value]:
+    def truth_as_prediction(self, case: Case) -> Path | None:
+        """Offer the truth, which has the layout of a prediction."""
+        return case.files[0]
+
+    def measure(self, case: Case, truth: PlaqueSample, prediction: Path) -> list[Value]:
         """Measure both views and the class; each fails alone."""
         guess = _read_prediction(prediction, truth)
         values: list[Value] = []
         for view in VIEWS:
             if view in guess.problems:
-                values += _failed_view(case, view, Status.INVALID, guess.problems[view])
+                failed = [m for m in self.measures if m.targets == TARGETS]
+                targets = [f"{view}/{structure}" for structure in STRUCTURES]
+                values += [_unusable(case, m, target, guess.problems[view]) for m in failed for target in targets]
             else:
                 values += self._measure_view(case, view, truth.masks[view], guess.masks[view])
-        status = Status.INVALID if guess.risk is None else Status.OK
-        return values + _class_values(case, truth, guess.risk, status, guess.problems.get("cls", ""))
+        for each in (each for measure in self.measures if measure.name in COUNTS for each in measure.each):
+            name, target = each.key
+            if guess.risk is None:
+                values.append(_unusable(case, each, target, guess.problems["cls"]))
+            else:
+                true, predicted = truth.risk == int(target), guess.risk == int(target)
+                counts = true and predicted, predicted and not true, true and not predicted
+                values.append(Value(case.name, name, float(counts[COUNTS.index(name)]), target))
+        return values
 
     def _measure_view(self, case: Case, view: str, truth: Labels, guess: Labels) -> Iterator[Value]:
         overlaps = overlap(truth, guess, regions=STRUCTURES)
@@ -151,14 +175,9 @@ class CSV2026(Challenge):
                     share = surface_dice(distances, tolerance_mm=tolerance)  # a pixel is 1 wide
                 yield Value(case.name, f"nsd{ending}", share, f"{view}/{structure}")
 
-    def views(self, case: Case, truth: Sample, prediction: Path, *, images: Path | None = None) -> list[View]:
+    def views(self, case: Case, truth: PlaqueSample, prediction: Path, *, images: Path | None = None) -> list[View]:
         """Show both views, as far as they can be used."""
         return [slices(case, truth, _read_prediction(prediction, truth), images=images)]
-
-    def failed(self, case: Case, truth: Sample, status: Status, reason: str) -> list[Value]:
-        """Price a failed case: 0 in both views, and a false negative of the true class."""
-        views = [value for view in VIEWS for value in _failed_view(case, view, status, reason)]
-        return views + _class_values(case, truth, None, status, reason)
 
     def check(self, case: Case | None, prediction: Path) -> list[str]:
         """Say what is wrong with a prediction, or with all in the folder preds, as far as can be seen without truth."""
@@ -191,15 +210,10 @@ class CSV2026(Challenge):
         time = () if self.edition == "code" else ("time",)
         return ("segmentation", "classification", *time, *METRICS, *STRUCTURES, *VIEWS)
 
-    @property
-    def decisive(self) -> tuple[tuple[str, str], ...]:
-        """Dice and surface Dice; a class is right or wrong, which only F1 over all cases makes a number of."""
-        return tuple((metric, target) for metric in METRICS for target in TARGETS)
-
     def alternatives(self, cube: Cube) -> dict[str, Challenge]:
         """Score surface Dice at half and at twice the tolerance, where that was measured."""
         return {
-            f"tolerance × {scale:g}": replace(self, tolerance_scale=scale)
+            f"tolerance × {scale:g}": self.varied(tolerance_scale=scale)
             for scale, ending in TOLERANCE_SCALES.items()
             if scale != self.tolerance_scale and cube.has(f"nsd{ending}", TARGETS[0])
         }
@@ -210,7 +224,7 @@ class CSV2026(Challenge):
             cube, weights, emphasis=self.weight, tolerance_scale=self.tolerance_scale
         )
         f1 = class_f1(cube, weights)
-        f1_columns = [Column(f"f1_{c}", f"F1 class {c}", f1[..., i], direction=_UP) for i, c in enumerate(CLASSES)]
+        f1_columns = [Column(Measure(f"f1_{c}", f"F1 class {c}", _UP), f1[..., i]) for i, c in enumerate(CLASSES)]
         if self.edition == "code":
             # scikit-learn, which the baseline calls, gives 0 for a class that occurs nowhere.
             parts = {"segmentation": segmentation, "classification": np.nan_to_num(f1[..., CLASSES.index(1)], nan=0.0)}
@@ -224,11 +238,11 @@ class CSV2026(Challenge):
         scale = sum(shares.values()) / sum(changed.values())
         total = np.sum([scale * changed[name] * values for name, values in parts.items()], axis=0)
         columns = [
-            Column(name, _TITLES[name], values, direction=_UP, digits=digits, relative=name in ("total", "time"))
+            Column(Measure(name, _TITLES[name], _UP, digits=digits), values, relative=name in ("total", "time"))
             for name, values in {"total": total, **parts}.items()
         ]
         if self.edition == "document":
-            columns.append(Column("seconds", "Time per case", seconds, unit="s", direction=Direction.LOWER, digits=3))
+            columns.append(Column(replace(self.time, title="Time per case"), seconds))
         places = competition_ranks(total, direction=Direction.HIGHER, among=ranked)
         return Scores(places, (*columns, *f1_columns, *details))
 
@@ -240,10 +254,16 @@ class CSV2026(Challenge):
                 advice="Write baseline_seconds = 1.5 (or what it is) into challenge.toml in the folder of the truth, "
                 "or give --option baseline_seconds=1.5",
             )
-        seconds = weighted_mean(reported_seconds(cube), weights)
+        seconds = weighted_mean(counted_seconds(cube), weights)
         # Means that only rounding tells apart are equal; else one of them would get 100 points and the other none.
         relative = np.round(seconds / self.baseline_seconds, _TIME_DIGITS)
         return seconds, min_max_score(relative, lowest=SHORTEST, highest=LONGEST, among=ranked)
+
+    def write_demo(self, folder: Path) -> None:
+        """Write a small truth and several teams."""
+        from podium.challenges.csv2026.demo import write
+
+        write(folder)
 
     def notes(self, cube: Cube) -> tuple[str, ...]:
         """Say what the scores rest on, who failed what, and who has no time."""
@@ -262,8 +282,8 @@ class CSV2026(Challenge):
             low, high = (limit * self.baseline_seconds for limit in (SHORTEST, LONGEST))
             clipped = f"times are clipped to {low:.3g} – {high:.3g} s"
             notes.append(f"The organisers' time is {self.baseline_seconds:g} s per case; {clipped}.")
-        if names := _named(cube, np.all(np.isnan(reported_seconds(cube)), axis=1)):
-            notes.append(f"S_time is 0 without a time for every case that did not fail: {names}.")
+        if names := _named(cube, np.asarray(np.isnan(counted_seconds(cube)).all(axis=1))):
+            notes.append(f"Without a time for every case, which counts as the longest time: {names}.")
         return tuple(notes)
 
 
@@ -271,7 +291,7 @@ _UP = Direction.HIGHER
 _TITLES = {"total": "S_total", "segmentation": "S_seg", "classification": "S_cls", "time": "S_time"}
 
 
-def _read_prediction(path: Path, truth: Sample) -> Sample:
+def _read_prediction(path: Path, truth: PlaqueSample) -> PlaqueSample:
     return read_sample(path, shapes={view: truth.masks[view].shape for view in VIEWS})
 
 
@@ -279,25 +299,8 @@ def _named(cube: Cube, which: npt.NDArray[np.bool_]) -> str:
     return ", ".join(name for name, chosen in zip(cube.submissions, which.tolist(), strict=True) if chosen)
 
 
-def _failed_view(case: Case, view: str, status: Status, reason: str) -> list[Value]:
-    return [
-        Value(case.name, metric, 0.0, f"{view}/{structure}", status=status, reason=reason)
-        for structure in STRUCTURES
-        for metric in ("dice", *(f"nsd{ending}" for ending in TOLERANCE_SCALES.values()))
-    ]
-
-
-def _class_values(
-    case: Case, truth: Sample, risk: int | None, status: Status = Status.OK, reason: str = ""
-) -> list[Value]:
-    """Return where a predicted class stands in the confusion matrix; without one, the true class was missed."""
-    values = []
-    for each in CLASSES:
-        true, predicted = truth.risk == each, risk == each
-        counts = true and predicted, predicted and not true, true and not predicted
-        for metric, count in zip(COUNTS, counts, strict=True):
-            values.append(Value(case.name, metric, float(count), str(each), status=status, reason=reason))
-    return values
+def _unusable(case: Case, measure: Measure, target: str, reason: str) -> Value:
+    return Value(case.name, measure.name, None, target, status=Status.INVALID, reason=reason)
 
 
 CHALLENGE = CSV2026

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,10 +11,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from podium.io import read_text
 from podium.io.arrays import dataset, open_hdf5
 from podium.model import InputError
+from podium.model.options import positive_number
 
-__all__ = ["CLASSES", "SHAPE", "VIEWS", "Sample", "positive_number", "read_baseline_seconds", "read_sample"]
+__all__ = ["CLASSES", "SHAPE", "VIEWS", "PlaqueSample", "read_baseline_seconds", "read_sample"]
 
 Labels: TypeAlias = npt.NDArray[np.uint8]
 
@@ -26,7 +27,7 @@ _ENCODINGS = ((0, 1, 2), (0, 128, 255))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sample:
+class PlaqueSample:
     """What one file says about a case.
 
     Attributes
@@ -44,7 +45,7 @@ class Sample:
     problems: Mapping[str, str]
 
 
-def read_sample(path: Path, *, shapes: Mapping[str, tuple[int, ...]] | None = None) -> Sample:
+def read_sample(path: Path, *, shapes: Mapping[str, tuple[int, ...]] | None = None) -> PlaqueSample:
     """Read both views and the class; what is wrong with one of them leaves the others usable.
 
     Parameters
@@ -72,7 +73,7 @@ def read_sample(path: Path, *, shapes: Mapping[str, tuple[int, ...]] | None = No
             risk = _read_class(file, path)
         except InputError as error:
             problems["cls"] = str(error)
-    return Sample(masks, risk, problems)
+    return PlaqueSample(masks, risk, problems)
 
 
 def _read_mask(file: Any, name: str, path: Path, shape: tuple[int, ...] | None) -> Labels:
@@ -130,8 +131,8 @@ def read_baseline_seconds(truth: Path) -> float | None:
     if not path.is_file():
         return None
     try:
-        settings = tomllib.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:  # neither UTF-8 nor TOML
+        settings = tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
         raise InputError(f"this is not TOML ({error})", path=path) from None
     if "baseline_seconds" not in settings:
         return None
@@ -139,14 +140,3 @@ def read_baseline_seconds(truth: Path) -> float | None:
         return positive_number(settings["baseline_seconds"], "baseline_seconds")
     except InputError as error:
         raise InputError(error.found, path=path, advice=error.advice) from None
-
-
-def positive_number(value: Any, name: str) -> float:
-    """Return a setting as a number; refuse what is not positive and finite."""
-    try:
-        number = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not (math.isfinite(number) and number > 0):
-        raise InputError(f"{name} is {value!r}, not a positive number", advice=f"Write for example {name} = 1.5")
-    return number

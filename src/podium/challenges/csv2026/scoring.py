@@ -8,7 +8,7 @@ import numpy as np
 
 from podium.challenges.csv2026.files import CLASSES, VIEWS
 from podium.metrics import ClassCounts, f1_scores
-from podium.model import TOLERANCE_SCALES, Column, Cube, Direction, Floats
+from podium.model import TOLERANCE_SCALES, Column, Cube, Direction, Floats, Measure
 from podium.ranking import weighted_mean, weighted_sum
 
 __all__ = ["COUNTS", "METRICS", "STRUCTURE_WEIGHTS", "class_f1", "segmentation_score"]
@@ -59,4 +59,4 @@ def class_f1(cube: Cube, weights: Floats) -> Floats:
 
 
 def _column(name: str, title: str, values: Floats) -> Column:
-    return Column(name, title, values, direction=Direction.HIGHER)
+    return Column(Measure(name, title, Direction.HIGHER), values)

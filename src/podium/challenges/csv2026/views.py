@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from podium.challenges.csv2026.files import VIEWS, Sample
+from podium.challenges.csv2026.files import VIEWS, PlaqueSample
 from podium.io.arrays import dataset, open_hdf5
 from podium.model import Case, InputError, Panel, Slices
 from podium.model.planes import window
@@ -22,7 +22,7 @@ _RISKS = {0: "low risk", 1: "high risk"}
 _MOST_PIXELS = 2**26
 
 
-def slices(case: Case, truth: Sample, guess: Sample, *, images: Path | None) -> Slices:
+def slices(case: Case, truth: PlaqueSample, guess: PlaqueSample, *, images: Path | None) -> Slices:
     """Show both views; one that failed is left out, and the remarks say why.
 
     Parameters
@@ -48,7 +48,7 @@ def slices(case: Case, truth: Sample, guess: Sample, *, images: Path | None) -> 
     return Slices(title, tuple(panels), LABELS, tuple(dict.fromkeys(remarks)))
 
 
-def _risk(sample: Sample) -> str:
+def _risk(sample: PlaqueSample) -> str:
     return "no class" if sample.risk is None else _RISKS[sample.risk]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from podium.model import Case, InputError, LabelMap
-from podium.raters import Annotations, Instance, Panel, Sample, StructurePanel, draw_groups, read_annotations
+from podium.raters import Annotations, Instance, RaterPanel, Sample, StructurePanel, draw_groups, read_annotations
 
 __all__ = ["GROUPS", "PAINTING", "Sampled", "annotation_files", "draw_samples", "read_fused", "read_samples"]
 
@@ -41,7 +41,7 @@ class Sampled:
 
     annotations: Annotations
     samples: tuple[Sample, ...]
-    panel: Panel
+    panel: RaterPanel
     structures: StructurePanel
     remarks: tuple[str, ...]
 
@@ -91,7 +91,7 @@ def read_samples(case: Case, *, regions: Mapping[str, Collection[int]]) -> Sampl
     distinct = {name: sample for group in groups for name, sample in group}
     annotations = read_annotations(files, painting=PAINTING)
     places = {name: place for place, name in enumerate(distinct)}
-    panel = Panel(tuple(distinct), tuple(tuple(places[name] for name, _ in group) for group in groups))
+    panel = RaterPanel(tuple(distinct), tuple(tuple(places[name] for name, _ in group) for group in groups))
     samples = tuple(distinct.values())
     structures = StructurePanel(panel, annotations.structures(samples, regions=regions))
     return Sampled(annotations, samples, panel, structures, _remarks(_instances(files)))

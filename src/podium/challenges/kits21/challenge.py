@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -21,99 +20,88 @@ from podium.model import (
     Column,
     Cube,
     Direction,
-    Expected,
     Floats,
     InputError,
     LabelMap,
-    Quantity,
+    Measure,
+    Price,
+    Role,
     Scores,
-    Status,
     Value,
     View,
 )
-from podium.ranking import competition_ranks, mean_rank, weighted_mean
-from podium.raters import FUSIONS, PEOPLE, Agreement, Measure, RatedChallenge, agreed_values, undefined
+from podium.model.options import ToleranceScale
+from podium.ranking import average_of_ranks, weighted_mean
+from podium.raters import FUSIONS, PEOPLE, RatedChallenge, RaterAgreement, agreed_values, rater_measures, undefined
 
 REGIONS = {"kidney_and_mass": (1, 2, 3), "mass": (2, 3), "tumor": (2,)}
 TOLERANCES_MM = {"kidney_and_mass": 1.0330772532390826, "mass": 1.1328796488598762, "tumor": 1.1498198361434828}
 LABELS = {0, 1, 2, 3}
-REFERENCES = ("aggregated", "samples", *FUSIONS)
 
 
-@dataclass
+def _surface_dice(scale: float, ending: str) -> Measure:
+    """Return surface Dice at a multiple of the tolerances; only the tolerances themselves judge."""
+    return Measure.by(
+        surface_dice,
+        name=f"surface_dice{ending}",
+        title="Surface Dice" if not ending else f"Surface Dice, tolerance × {scale:g}",
+        direction=Direction.NONE if ending else Direction.HIGHER,
+        targets=tuple(REGIONS),
+        price=Price(0.0),
+        options={region: {"tolerance_mm": scale * tolerance} for region, tolerance in TOLERANCES_MM.items()},
+    )
+
+
 class KiTS21(RatedChallenge):
     """Dice and surface Dice of three hierarchical regions; six ranks, averaged."""
 
     name: ClassVar[str] = "kits21"
-    scoring_options: ClassVar[tuple[str, ...]] = ("tolerance_scale",)
     title: ClassVar[str] = "KiTS21"
     page: ClassVar[str] = "https://kits21.kits-challenge.org"
+    editions: ClassVar[tuple[str, ...]] = ("document", "code")
+    scoring_options: ClassVar[tuple[str, ...]] = ("tolerance_scale",)
     version: ClassVar[int] = 2
     summary: ClassVar[str] = (
         "Kidneys, tumours and cysts in CT. Dice and surface Dice of kidney and mass, mass, and tumour are averaged "
         "over cases; each of the six values ranks the teams, and the lowest average rank wins. A failed case scores 0."
     )
+    measures: ClassVar[tuple[Measure, ...]] = (
+        Measure.by(dice, title="Dice", targets=tuple(REGIONS), price=Price(0.0)),
+        *(_surface_dice(scale, ending) for scale, ending in TOLERANCE_SCALES.items()),
+    )
 
-    reference: str = "MAJ"
+    reference: Literal["MAJ", "AND", "OR"] = "MAJ"
     """Which aggregation of the annotations is the truth: MAJ, AND or OR."""
-    references: str = ""
+    references: Literal["", "aggregated", "samples", "majority", "intersection", "union", "staple"] = ""
     """What predictions are measured against. `aggregated`: the file that `reference` names, the default in `document`.
     `samples`: every sampled segmentation, the default in `code`. `majority`, `intersection`, `union` or `staple`: what
     Podium makes of the separate annotations."""
-    geometry: str = "full"
+    geometry: Literal["full", "shape"] = "full"
     """`full`: spacing, origin and direction must be the reference's. `shape`: only the shape must be."""
-    tolerance_scale: float = 1.0
+    tolerance_scale: ToleranceScale = 1.0
     """At which multiple of its tolerance surface Dice is scored: 0.5, 1 or 2; all three are measured."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.references = self.references or ("samples" if self.edition == "code" else "aggregated")
-        if self.tolerance_scale not in TOLERANCE_SCALES:
-            raise InputError(f"tolerance_scale is {self.tolerance_scale}", advice="There are: 0.5, 1, 2")
-        for option, value, choices in (
-            ("reference", self.reference, ("MAJ", "AND", "OR")),
-            ("references", self.references, REFERENCES),
-            ("geometry", self.geometry, ("full", "shape")),
-        ):
-            if value not in choices:
-                raise InputError(f"{option} is one of {', '.join(choices)}, not {value!r}")
-
     @property
-    def quantities(self) -> tuple[Quantity, ...]:
-        """Dice and surface Dice of each region; surface Dice also at half and twice the tolerance."""
-        regions = tuple(REGIONS)
-        return (
-            Quantity("dice", "Dice", "", Direction.HIGHER, price="0", targets=regions),
-            Quantity("surface_dice", "Surface Dice", "", Direction.HIGHER, price="0", targets=regions),
-            *(
-                Quantity(
-                    f"surface_dice{ending}", f"Surface Dice, tolerance × {scale:g}", "", Direction.NONE, "0", regions
-                )
-                for scale, ending in TOLERANCE_SCALES.items()
-                if ending
-            ),
-        )
+    def against(self) -> str:
+        """What predictions are measured against, the edition's default where nothing was said."""
+        return self.references or ("samples" if self.edition == "code" else "aggregated")
 
     def cases(self, truth: Path) -> list[Case]:
         """Find case_00000/aggregated_MAJ_seg.nii.gz, or case_00000.nii.gz; or the separate annotations."""
-        if self.references != "aggregated":
+        if self.against != "aggregated":
             return self._annotated_cases(truth)
         for folder in sorted(truth.glob("case_*/")):
             if not (folder / f"aggregated_{self.reference}_seg.nii.gz").is_file():
                 raise InputError(f"this case has no aggregated_{self.reference}_seg.nii.gz", path=folder)
         nested = {path.parent.name: path for path in truth.glob(f"case_*/aggregated_{self.reference}_seg.nii.gz")}
         flat = {path.name.removesuffix(".nii.gz"): path for path in truth.glob("case_*.nii.gz")}
-        return [Case(name, (path,)) for name, path in sorted((flat | nested).items())]
-
-    def expected(self, case: Case) -> Expected:
-        """Name the prediction: case_00000.nii.gz."""
-        return Expected(case.name, (f"{case.name}.nii.gz", f"{case.name}.nii"))
+        return [_case(name, path) for name, path in sorted((flat | nested).items())]
 
     def _annotated_cases(self, truth: Path) -> list[Case]:
         """Find the cases, all of which must have separate annotations."""
         advice = "Add them, or measure against one file: --references aggregated"
         if flat := sorted(truth.glob("case_*.nii.gz")):
-            raise InputError(f"references={self.references} needs separate annotations", path=flat[0], advice=advice)
+            raise InputError(f"references={self.against} needs separate annotations", path=flat[0], advice=advice)
         cases = self.rated_cases(truth)
         for case in cases:
             if not case.files:
@@ -122,11 +110,13 @@ class KiTS21(RatedChallenge):
 
     def load(self, case: Case) -> LabelMap | Sampled:
         """Read the reference, or make it of the annotations."""
-        if self.references == "aggregated":
+        if self.against == "aggregated":
             return read_label_map(case.files[0], dimensions=3)
-        if self.references == "samples":
-            return self.panel(case)
-        return read_fused(case, method=self.references)
+        return self.panel(case) if self.against == "samples" else read_fused(case, method=self.against)
+
+    def truth_as_prediction(self, case: Case) -> Path | None:
+        """Offer the one file that is the reference."""
+        return case.files[0] if self.against == "aggregated" else None
 
     def measure(self, case: Case, truth: LabelMap | Sampled, prediction: Path) -> list[Value]:
         """Measure the six values of a prediction; against samples, their means."""
@@ -136,17 +126,17 @@ class KiTS21(RatedChallenge):
         spacing = guess.spacing if self.edition == "code" else grid.spacing
         if isinstance(truth, Sampled):
             own = structures(guess, regions=REGIONS)
-            found = truth.structures.against(own, measures=_measures(), spacing_mm=spacing)
-            return [Value(case.name, metric, x, region, reason=warning) for (metric, region), x in found.items()]
-        overlaps = overlap(truth, guess, regions=REGIONS, spacing_mm=spacing)
-        surfaces = surface_distances(truth, guess, regions=REGIONS, spacing_mm=spacing)
-        values = []
-        for region, tolerance in TOLERANCES_MM.items():
-            values.append(Value(case.name, "dice", dice(overlaps[region]), region, reason=warning))
-            for scale, ending in TOLERANCE_SCALES.items():
-                within = surface_dice(surfaces[region], tolerance_mm=scale * tolerance)
-                values.append(Value(case.name, f"surface_dice{ending}", within, region, reason=warning))
-        return values
+            found: Mapping[tuple[str, str], float] = truth.structures.against(
+                own, measures=self.measures, spacing_mm=spacing
+            )
+        else:
+            overlaps = overlap(truth, guess, regions=REGIONS, spacing_mm=spacing)
+            surfaces = surface_distances(truth, guess, regions=REGIONS, spacing_mm=spacing)
+            known: dict[str, dict[str, Any]] = {
+                region: {"overlap": overlaps[region], "surface": surfaces[region]} for region in REGIONS
+            }
+            found = {(m.name, region): m(known[region], region) for m in self.measures for region in REGIONS}
+        return [Value(case.name, name, value, region, reason=warning) for (name, region), value in found.items()]
 
     def _check_grid(self, truth: LabelMap, guess: LabelMap, path: Path) -> str:
         """Refuse a prediction on another grid; return a warning where one is accepted."""
@@ -160,9 +150,17 @@ class KiTS21(RatedChallenge):
                 path=path,
                 advice="Save it with the reference's header, or ask for --geometry shape",
             )
-        if strange := set(guess.labels) - LABELS:
-            raise InputError(f"label {min(strange)} is none of 0, 1, 2, 3", path=path)
+        if strange := _strange(guess):
+            raise InputError(strange, path=path)
         return f"accepted although {'; '.join(differences)} differ" if differences else ""
+
+    def check(self, case: Case | None, prediction: Path) -> list[str]:
+        """Say what is wrong with a prediction, as far as it can be seen without the truth."""
+        problems = []
+        if case is None and not re.fullmatch(r"case_\d{5}\.nii(\.gz)?", prediction.name):
+            problems.append("the name is not of the form case_00000.nii.gz")
+        strange = _strange(read_label_map(prediction, dimensions=3))
+        return [*problems, strange] if strange else problems
 
     def views(
         self, case: Case, truth: LabelMap | Sampled, prediction: Path, *, images: Path | None = None
@@ -178,7 +176,7 @@ class KiTS21(RatedChallenge):
     def rated_cases(self, truth: Path) -> list[Case]:
         """Find case_00000 with its annotations, segmentations/kidney_instance-1_annotation-1.nii.gz and so on."""
         return [
-            Case(folder.name, tuple(sorted((folder / "segmentations").glob("*.nii.gz"))))
+            _case(folder.name, *sorted((folder / "segmentations").glob("*.nii.gz")))
             for folder in sorted(truth.glob("case_*/"))
         ]
 
@@ -188,15 +186,13 @@ class KiTS21(RatedChallenge):
 
     def agreement(
         self, case: Case, panel: Sampled, *, percentiles: Sequence[float] = (), metrics: Sequence[str] = ()
-    ) -> Agreement:
+    ) -> RaterAgreement:
         """Compare the samples within their groups."""
-        own = _measures()[:2]
-        measures = [*own, *(Measure.named(name) for name in metrics if name not in {each.name for each in own})]
-        return self._agreement(case, panel, measures, percentiles)
+        return self._agreement(case, panel, rater_measures(metrics, besides=self.measures[:2]), percentiles)
 
     def _agreement(
         self, case: Case, panel: Sampled, measures: Sequence[Measure], percentiles: Sequence[float] = ()
-    ) -> Agreement:
+    ) -> RaterAgreement:
         return panel.structures.agreement(
             case.name,
             measures=measures,
@@ -209,45 +205,25 @@ class KiTS21(RatedChallenge):
         """Compose every sample: case_00000/segmentation_samples/group_0/kidney_i1a1_i2a3_cyst_tumor_i1a2.nii.gz."""
         return panel.files(case.name)
 
-    def people(self) -> tuple[str, ...]:
-        """Name the raters, where predictions are measured against the same samples as they are."""
-        return (PEOPLE,) if self.references == "samples" else ()
+    @property
+    def built_in(self) -> Mapping[str, Role]:
+        """The raters, where predictions are measured against the same samples as they are."""
+        return {PEOPLE: Role.REFERENCE} if self.against == "samples" else {}
 
-    def measure_people(self, name: str, case: Case, truth: Sampled) -> list[Value]:
+    def measure_built_in(self, name: str, case: Case, truth: Sampled) -> list[Value]:  # noqa: ARG002
         """Measure how far the raters agree."""
-        if name not in self.people():
-            raise InputError(f"{self.title} knows no people called {name!r}", advice=f"There are: {PEOPLE}")
-        measures = _measures()
         try:
-            return agreed_values(self._agreement(case, truth, measures))
+            return agreed_values(self._agreement(case, truth, self.measures))
         except InputError as error:  # there is only one annotation
-            return [undefined(case.name, m.name, region, str(error)) for m in measures for region in REGIONS]
-
-    def failed(self, case: Case, truth: LabelMap | Sampled | None, status: Status, reason: str) -> list[Value]:  # noqa: ARG002
-        """Price a failed case: 0 in every value."""
-        return [
-            Value(case.name, quantity.metric, 0.0, target, status=status, reason=reason)
-            for quantity in self.quantities
-            for target in quantity.targets
-        ]
-
-    def check(self, case: Case | None, prediction: Path) -> list[str]:
-        """Say what is wrong with a prediction, as far as it can be seen without the truth."""
-        problems = []
-        if case is None and not re.fullmatch(r"case_\d{5}\.nii(\.gz)?", prediction.name):
-            problems.append("the name is not of the form case_00000.nii.gz")
-        guess = read_label_map(prediction, dimensions=3)
-        if strange := set(guess.labels) - LABELS:
-            problems.append(f"label {min(strange)} is none of 0, 1, 2, 3")
-        return problems
+            return [undefined(case.name, *each.key, str(error)) for measure in self.measures for each in measure.each]
 
     def notes(self, cube: Cube) -> tuple[str, ...]:
         """Say what predictions were measured against, where that is not the usual."""
         # In runs from before samples were an option, edition `code` too had one reference, and no raters.
-        if self.references == "samples" and PEOPLE in cube.submissions:
+        if self.against == "samples" and PEOPLE in cube.submissions:
             return ("Measured against every sampled segmentation of the annotators; values are means over samples.",)
-        if self.references in FUSIONS:
-            return (f"Measured against one reference, made of all annotations by {self.references}.",)
+        if self.against in FUSIONS:
+            return (f"Measured against one reference, made of all annotations by {self.against}.",)
         if self.edition == "document":
             return ()
         return (f"Measured against one reference ({self.reference}); the organisers take every sampled one.",)
@@ -256,60 +232,44 @@ class KiTS21(RatedChallenge):
     def terms(self) -> tuple[str, ...]:
         """The values that are ranked."""
         regions = ("all",) if self.edition == "code" else tuple(REGIONS)
-        return tuple(f"{quantity}_{region}" for quantity in ("dice", "surface_dice") for region in regions)
+        return tuple(f"{name}_{region}" for name in ("dice", "surface_dice") for region in regions)
 
     def alternatives(self, cube: Cube) -> dict[str, Challenge]:
         """Score surface Dice at half and at twice the tolerance, where that was measured."""
         return {
-            f"tolerance × {scale:g}": replace(self, tolerance_scale=scale)
+            f"tolerance × {scale:g}": self.varied(tolerance_scale=scale)
             for scale, ending in TOLERANCE_SCALES.items()
             if scale != self.tolerance_scale and cube.has(f"surface_dice{ending}", "mass")
         }
 
     def score(self, cube: Cube, weights: Floats, ranked: Sequence[bool]) -> Scores:
         """Average over cases, rank each of six values (`code`: one Dice, one surface Dice), average the ranks."""
-        measured = {"dice": "dice", "surface_dice": f"surface_dice{TOLERANCE_SCALES[self.tolerance_scale]}"}
-        rows = {(q, region): cube.of(metric, region) for q, metric in measured.items() for region in REGIONS}
-        if self.edition == "code":
-            rows = {(q, "all"): np.mean([rows[q, region] for region in REGIONS], axis=0) for q in measured}
-        titles = {"dice": "Dice", "surface_dice": "Surface Dice"}
-        criteria = {
-            f"{q}_{region}": Column(
-                f"{q}_{region}",
-                f"{titles[q]} {region.replace('_', ' ')}",
-                weighted_mean(values, weights),
-                direction=Direction.HIGHER,
-                rows=values,
-            )
-            for (q, region), values in rows.items()
-        }
-        ranks = {
-            name: competition_ranks(column.values, direction=Direction.HIGHER, among=ranked)
-            for name, column in criteria.items()
-        }
-        average = mean_rank(ranks, self.emphasis)
-        columns = [Column("average_rank", "Average rank", average, direction=Direction.LOWER, digits=2, relative=True)]
-        for name, column in criteria.items():
-            columns += [column, Column(f"{name}_rank", f"{column.title} rank", ranks[name], digits=0, relative=True)]
-        places = competition_ranks(average, direction=Direction.LOWER, among=ranked)
-        return Scores(
-            places,
-            tuple(columns),
-            tuple(replace(criteria[name], importance=self.weight(name)) for name in ranks if self.weight(name) > 0),
-        )
+        criteria = []
+        for measure, ending in zip(self.measures[:2], ("", TOLERANCE_SCALES[self.tolerance_scale]), strict=True):
+            rows = {region: cube.of(f"{measure.name}{ending}", region) for region in REGIONS}
+            if self.edition == "code":
+                rows = {"all": np.mean(list(rows.values()), axis=0)}
+            criteria += [
+                Column(measure.at(region).as_column(), weighted_mean(values, weights), rows=values)
+                for region, values in rows.items()
+            ]
+        return average_of_ranks(criteria, among=ranked, emphasis=self.emphasis)
+
+    def write_demo(self, folder: Path) -> None:
+        """Write a small truth and several teams."""
+        from podium.challenges.kits21.demo import write
+
+        write(folder)
 
 
-def _measures() -> list[Measure]:
-    """Return Dice, surface Dice, and surface Dice at other multiples of its tolerance."""
-    scaled = [
-        Measure(
-            f"surface_dice{ending}",
-            surface_dice,
-            {region: {"tolerance_mm": scale * tolerance} for region, tolerance in TOLERANCES_MM.items()},
-        )
-        for scale, ending in sorted(TOLERANCE_SCALES.items(), key=lambda item: item[1])
-    ]
-    return [Measure("dice", dice), *scaled]
+def _case(name: str, *files: Path) -> Case:
+    return Case(name, files, (f"{name}.nii.gz", f"{name}.nii"))
+
+
+def _strange(labels: LabelMap) -> str:
+    """Say which label does not exist; nothing where all do."""
+    strange = set(labels.labels) - LABELS
+    return f"label {min(strange)} is none of 0, 1, 2, 3" if strange else ""
 
 
 CHALLENGE = KiTS21

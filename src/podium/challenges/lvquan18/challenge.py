@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -11,36 +11,14 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from podium.challenges.lvquan18.measuring import QUANTITIES, lost_values, measured_values, no_number
-from podium.challenges.lvquan18.sheets import (
-    GROUPS,
-    INDICES,
-    NAMES,
-    SUFFIXES,
-    Sheet,
-    inspect_sheet,
-    read_sheet,
-    shortened,
-)
+from podium.challenges.lvquan18.measuring import MEASURES, measured_values, no_number
+from podium.challenges.lvquan18.sheets import GROUPS, INDICES, NAMES, SUFFIXES, Sheet, inspect_sheet, read_sheet
 from podium.challenges.lvquan18.views import agreements
 from podium.metrics import pearson_correlation
-from podium.model import (
-    Case,
-    Challenge,
-    Column,
-    Cube,
-    Direction,
-    Expected,
-    Floats,
-    InputError,
-    Quantity,
-    Scores,
-    Status,
-    Value,
-    View,
-)
-from podium.ranking import competition_ranks, cube_of, rounded, weighted_mean
-from podium.ranking.significance import significance_ranks, significantly_better
+from podium.model import Case, Challenge, Column, Cube, Direction, Floats, InputError, Measure, Scores, Value, View
+from podium.model.errors import shortened
+from podium.ranking import competition_ranks, cube_of, rounded, weighted_mean, with_ranks
+from podium.ranking.inference.significance import significance_ranks, significantly_better
 
 if TYPE_CHECKING:
     import polars as pl
@@ -48,15 +26,18 @@ if TYPE_CHECKING:
 ALPHA = 0.05
 SETS_AT_ONCE = 128  # few enough to stay in the processor's cache
 TITLES = {"area": "areas", "dim": "dimensions", "rwt": "wall thicknesses"}
+RANK_SUM = Measure("rank_sum", "Sum of ranks", Direction.LOWER, digits=0)
 FILES = tuple(f"LVQUAN_*{suffix}" for suffix in SUFFIXES)
 
 
-@dataclass
 class LVQuan18(Challenge):
     """Mean absolute errors of eleven indices in three groups and the error rate of the phase; four ranks, added."""
 
     name: ClassVar[str] = "lvquan18"
+    editions: ClassVar[tuple[str, ...]] = ("document", "code")
     scoring_options: ClassVar[tuple[str, ...]] = ("holm", "per_subject")
+    row_words: ClassVar[tuple[str, str]] = ("image", "images")
+    measures: ClassVar[tuple[Measure, ...]] = MEASURES
     title: ClassVar[str] = "LVQuan18"
     page: ClassVar[str] = "https://lvquan18.github.io"
     summary: ClassVar[str] = (
@@ -70,11 +51,6 @@ class LVQuan18(Challenge):
     per_subject: bool = False
     """Whether the test compares one value per subject, since the frames of one heart are not independent."""
 
-    @property
-    def quantities(self) -> tuple[Quantity, ...]:
-        """Errors of each index and of the phase; the numbers themselves, for correlations; the scale, if known."""
-        return QUANTITIES
-
     def cases(self, truth: Path) -> list[Case]:
         """Find the one file of the truth: LVQUAN_*.mat, .txt or .csv, else the only file with such an ending."""
         found = sorted(path for path in truth.iterdir() if path.suffix.lower() in SUFFIXES and path.is_file())
@@ -82,11 +58,11 @@ class LVQuan18(Challenge):
         if len(found) > 1:
             names = shortened([path.name for path in found])
             raise InputError(f"several files could be the truth: {names}", path=truth, advice="Keep one of them")
-        return [Case("LVQUAN", (path,)) for path in found]
+        return [Case("LVQUAN", (path,), FILES) for path in found]
 
-    def expected(self, case: Case) -> Expected:
-        """Name the prediction of all images: LVQUAN_<team>.mat, .txt or .csv."""
-        return Expected(case.name, FILES)
+    def rows(self, case: Case, truth: Sheet) -> tuple[str, ...]:  # noqa: ARG002
+        """Name the images."""
+        return tuple(truth.images)
 
     def cluster(self, row: str) -> str:
         """Name the subject of an image."""
@@ -110,10 +86,6 @@ class LVQuan18(Challenge):
         """Show predicted against true values of every index."""
         return [*agreements(cube_of(self, measurements), correlation=_correlations)]
 
-    def failed(self, case: Case, truth: Sheet, status: Status, reason: str) -> list[Value]:  # noqa: ARG002
-        """Price a file that is missing or cannot be used: no number for any image, so the team is not ranked."""
-        return [value for row in range(len(truth.images)) for value in lost_values(truth, row, status, reason)]
-
     def check(self, case: Case | None, prediction: Path) -> list[str]:  # noqa: ARG002
         """Say what is wrong with a prediction, as far as it can be seen without the truth."""
         problems = [] if _well_named(prediction) else [f"the name is not of the form {', '.join(FILES)}"]
@@ -130,18 +102,6 @@ class LVQuan18(Challenge):
         if images := _where(sheet.images, np.isfinite(sheet.phase) & ~np.isin(sheet.phase, (0, 1))):
             problems.append(f"Phase is neither 0 nor 1 for {shortened(images)}")
         return problems
-
-    def ineligible(self, cube: Cube) -> Mapping[str, str]:
-        """Name the incomplete submissions, and which images they lack a number for."""
-        lacking = cube.failed | np.isnan(cube.of("phase_error"))
-        for index in INDICES:
-            lacking |= np.isnan(cube.of("absolute_error", index))
-        found = {name: _where(cube.rows, rows) for name, rows in zip(cube.submissions, lacking, strict=True)}
-        return {
-            name: f"incomplete: no valid number for {len(images)} of {len(cube.rows)} images: {shortened(images)}"
-            for name, images in found.items()
-            if images
-        }
 
     def notes(self, cube: Cube) -> tuple[str, ...]:
         """Say in which unit errors are, how differences were tested, and which correlations do not exist."""
@@ -175,28 +135,29 @@ class LVQuan18(Challenge):
             # Errors that are equal on paper must not differ by rounding, or the test takes noise for evidence.
             of_images = rounded(np.mean([errors[index] for index in members], axis=0))
             ranks[group] = self._list(mean, of_images, weights, cube.clusters, ranked)
-            column = _error_column(f"mae_{group}", f"MAE {TITLES[group]}", mean, group, in_mm=in_mm)
-            criteria[group] = replace(column, rows=of_images)
+            measure = _error(f"mae_{group}", f"MAE {TITLES[group]}", group, in_mm=in_mm)
+            criteria[group] = Column(measure, mean, rows=of_images)
         wrong = cube.of("phase_error")
         rate = weighted_mean(wrong, weights)
         ranks["phase"] = competition_ranks(rate, direction=Direction.LOWER, among=ranked)
-        criteria["phase"] = Column("er_phase", "ER phase", rate, direction=Direction.LOWER, rows=wrong)
+        criteria["phase"] = Column(Measure("er_phase", "ER phase", Direction.LOWER), rate, rows=wrong)
         total = np.sum([self.weight(name) * rank for name, rank in ranks.items()], axis=0)
-        columns = [Column("rank_sum", "Sum of ranks", total, direction=Direction.LOWER, digits=0, relative=True)]
-        for name, column in criteria.items():
-            rank = Column(f"{column.name}_rank", f"{column.title} rank", ranks[name], digits=0, relative=True)
-            columns += [column, rank]
+        columns = [Column(RANK_SUM, total, relative=True)]
+        columns += with_ranks(criteria.values(), {criteria[name].name: rank for name, rank in ranks.items()})
         for group, members in GROUPS.items():
-            columns += [_error_column(f"mae_{i}", f"MAE {i}", means[i], group, in_mm=in_mm) for i in members]
+            columns += [Column(_error(f"mae_{i}", f"MAE {i}", group, in_mm=in_mm), means[i]) for i in members]
         for index in INDICES:
-            correlation = _correlations(cube, index, weights)
-            columns.append(Column(f"pcc_{index}", f"PCC {index}", correlation, direction=Direction.HIGHER))
+            measure = Measure(f"pcc_{index}", f"PCC {index}", Direction.HIGHER)
+            columns.append(Column(measure, _correlations(cube, index, weights)))
         places = competition_ranks(total, direction=Direction.LOWER, among=ranked)
-        return Scores(
-            places,
-            tuple(columns),
-            tuple(replace(criteria[name], importance=self.weight(name)) for name in ranks if self.weight(name) > 0),
-        )
+        counting = [replace(criteria[n], importance=self.weight(n)) for n in ranks if self.weight(n) > 0]
+        return Scores(places, tuple(columns), tuple(counting))
+
+    def write_demo(self, folder: Path) -> None:
+        """Write a small truth and several teams."""
+        from podium.challenges.lvquan18.demo import write
+
+        write(folder)
 
     def _list(
         self, means: Floats, errors: Floats, weights: Floats, clusters: Sequence[str], ranked: Sequence[bool]
@@ -240,9 +201,9 @@ def _where(names: Sequence[str], chosen: npt.NDArray[np.bool_]) -> list[str]:
     return [name for name, wanted in zip(names, chosen, strict=True) if wanted]
 
 
-def _error_column(name: str, title: str, values: Floats, group: str, *, in_mm: bool) -> Column:
+def _error(name: str, title: str, group: str, *, in_mm: bool) -> Measure:
     unit, digits = ("mm²", 1) if group == "area" else ("mm", 3)
-    return Column(name, title, values, unit if in_mm else "", Direction.LOWER, digits if in_mm else 4)
+    return Measure(name, title, Direction.LOWER, unit if in_mm else "", digits=digits if in_mm else 4)
 
 
 def _correlations(cube: Cube, index: str, weights: Floats) -> Floats:

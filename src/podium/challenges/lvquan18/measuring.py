@@ -9,17 +9,16 @@ from pathlib import Path
 import numpy as np
 
 from podium.challenges.lvquan18.sheets import INDICES, NAMES, Sheet
-from podium.model import Direction, Quantity, Status, Value
+from podium.model import NOT_RANKED, Direction, Measure, Status, Value
 
-__all__ = ["QUANTITIES", "lost_values", "measured_values", "no_number"]
+__all__ = ["MEASURES", "measured_values", "no_number"]
 
-_PRICE = "the submission is incomplete and not ranked"
-QUANTITIES = (
-    Quantity("absolute_error", "Absolute error", "", Direction.LOWER, _PRICE, INDICES),
-    Quantity("reference", "True value", "", Direction.NONE, _PRICE, INDICES),
-    Quantity("prediction", "Predicted value", "", Direction.NONE, _PRICE, INDICES),
-    Quantity("phase_error", "Wrong phase", "", Direction.LOWER, _PRICE),
-    Quantity("scale_mm", "Millimetres per normalised unit of length, if known", "mm", Direction.NONE, _PRICE),
+MEASURES = (
+    Measure("absolute_error", "Absolute error", Direction.LOWER, minimum=0, targets=INDICES, price=NOT_RANKED),
+    Measure("reference", "True value", targets=INDICES),
+    Measure("prediction", "Predicted value", targets=INDICES),
+    Measure("phase_error", "Wrong phase", Direction.LOWER, minimum=0, maximum=1, price=NOT_RANKED),
+    Measure("scale_mm", "Millimetres per normalised unit of length, if known", unit="mm", minimum=0, optional=True),
 )
 
 
@@ -33,14 +32,14 @@ def measured_values(truth: Sheet, prediction: Sheet, path: Path) -> list[Value]:
     values = []
     for row, image in enumerate(truth.images):
         if not present[row]:
-            values += lost_values(truth, row, Status.MISSING, f"{image}: this image is missing")
+            values += _lost(image, Status.MISSING, f"{image}: this image is missing")
             continue
         phase = float(phases[row])
         numbers = zip(NAMES, (*errors[row].tolist(), phase), strict=True)
         wrong = [name for name, number in numbers if not isfinite(number)]
         reason = f"{image}: {no_number(wrong)}"
         if len(wrong) == len(NAMES):
-            values += lost_values(truth, row, Status.INVALID, reason)
+            values += _lost(image, Status.INVALID, reason)
             continue
         for index, *triple in zip(
             INDICES, errors[row].tolist(), guesses[row].tolist(), references[row].tolist(), strict=True
@@ -52,13 +51,13 @@ def measured_values(truth: Sheet, prediction: Sheet, path: Path) -> list[Value]:
     return values
 
 
-def lost_values(truth: Sheet, row: int, status: Status, reason: str) -> list[Value]:
+def _lost(image: str, status: Status, reason: str) -> list[Value]:
     """Return that there is no number for an image."""
     return [
-        Value(truth.images[row], quantity.metric, None, target, status=status, reason=reason)
-        for quantity in QUANTITIES
-        for target in quantity.targets
-        if quantity.metric != "scale_mm" or truth.scale_mm is not None
+        Value(image, measure.name, None, target, status=status, reason=reason)
+        for measure in MEASURES
+        if not measure.optional
+        for target in measure.targets
     ]
 
 

@@ -13,8 +13,9 @@ import numpy.typing as npt
 
 from podium.io.tables import Table, read_csv, read_lines, read_mat
 from podium.model import Floats, InputError
+from podium.model.errors import shortened
 
-__all__ = ["GROUPS", "INDICES", "NAMES", "SUFFIXES", "Sheet", "inspect_sheet", "read_sheet", "shortened"]
+__all__ = ["GROUPS", "INDICES", "NAMES", "SUFFIXES", "Sheet", "inspect_sheet", "read_sheet"]
 
 GROUPS = {"area": ("A1", "A2"), "dim": ("D1", "D2", "D3"), "rwt": tuple(f"RWT{number}" for number in range(1, 7))}
 INDICES = tuple(index for indices in GROUPS.values() for index in indices)
@@ -26,7 +27,6 @@ _SCALES = ("pix_spa", "ratio_resize_inverse")
 _FRAMES = 20
 _SIDE = 80
 _IMAGE = re.compile(r"sub-(\d{1,9})-(\d{1,9})", re.IGNORECASE)
-_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,12 +104,6 @@ def inspect_sheet(path: Path, *, truth: bool = False) -> tuple[Sheet | None, lis
         case ".csv":
             return _from_table(read_csv(path, NAMES, optional=_SCALES if truth else ()))
     raise InputError("the name says nothing about the format", path=path, advice=f"It ends with {', '.join(SUFFIXES)}")
-
-
-def shortened(names: Sequence[str]) -> str:
-    """List names, the first of them if they are many."""
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
 
 
 def _from_table(table: Table) -> tuple[Sheet | None, list[str]]:

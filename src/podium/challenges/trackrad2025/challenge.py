@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -17,17 +17,31 @@ from podium.challenges.trackrad2025.dose import Plan, plan_dose, relative_d98
 from podium.challenges.trackrad2025.frames import METRICS, Frames, empty_value, measure_frames
 from podium.challenges.trackrad2025.sequences import LabelSequence, check_shape, geometry_differences, read_sequence
 from podium.challenges.trackrad2025.views import Observer, views_of
-from podium.model import Case, Cube, Direction, Expected, Floats, InputError, Quantity, Scores, Status, Value, View
+from podium.io import read_text
+from podium.model import (
+    Case,
+    Cube,
+    Direction,
+    Floats,
+    InputError,
+    Measure,
+    Price,
+    Role,
+    Scores,
+    Status,
+    Value,
+    View,
+)
 from podium.raters import (
     FUSIONS,
     PEOPLE,
-    Agreement,
-    Measure,
     PairValues,
-    Panel,
     RatedChallenge,
+    RaterAgreement,
+    RaterPanel,
     agreed_values,
     agreement_of,
+    rater_measures,
     undefined,
 )
 
@@ -51,13 +65,15 @@ class Observed:
     truths: tuple[Truth, ...]
 
 
-@dataclass
 class TrackRAD2025(RatedChallenge):
     """Four geometric metrics per frame, a dose metric per sequence, and the runtime; six ranks, averaged."""
 
     name: ClassVar[str] = "trackrad2025"
     title: ClassVar[str] = "TrackRAD 2025"
     page: ClassVar[str] = "https://trackrad2025.grand-challenge.org"
+    editions: ClassVar[tuple[str, ...]] = ("document", "code")
+    scoring_options: ClassVar[tuple[str, ...]] = ("timing",)
+    version: ClassVar[int] = 2
     summary: ClassVar[str] = (
         "A tumour tracked through cine-MRI. Dice, HD95, mean average surface distance and centre distance are averaged "
         "over frames, then over cases; the dose that 98 % of the target still receive, over cases; seconds per frame "
@@ -65,28 +81,37 @@ class TrackRAD2025(RatedChallenge):
         "at least one geometric metric. A failed case counts as nothing found in any frame."
     )
 
-    references: str = "first"
+    references: Literal["first", "observers", "majority", "intersection", "union", "staple"] = "first"
     """What predictions are measured against. `first`: A_001_labels.mha. `observers`: the labels of every observer, and
     values are means over them. `majority`, `intersection`, `union` or `staple`: one truth made of all observers."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        choices = ("first", "observers", *FUSIONS)
-        if self.references not in choices:
-            raise InputError(f"references is one of {', '.join(choices)}, not {self.references!r}")
+    timing: Literal["required", "ignored"] = "required"
+    """`required`: a team without a time for every case is not eligible. `ignored`: five ranks, and no limit."""
 
     @property
-    def quantities(self) -> tuple[Quantity, ...]:
+    def measures(self) -> tuple[Measure, ...]:
         """Four metrics averaged over frames, the relative D98, and the number of frames."""
-        side = "the longer side of the image"
-        return (
-            Quantity("dice", "Dice", "", Direction.HIGHER, price="0"),
-            Quantity("hd95", "HD95", "mm", Direction.LOWER, price=side),
-            Quantity("masd", "MASD", "mm", Direction.LOWER, price=side),
-            Quantity("centre_distance", "Centre distance", "mm", Direction.LOWER, price=side),
-            Quantity("relative_d98", "Relative D98", "", Direction.HIGHER, price="0"),
-            Quantity("frames", "Frames", "", Direction.NONE, price="none: it follows from the truth"),
+        code = self.edition == "code"
+
+        def side(truth: Any, _: str, __: str) -> float:
+            return empty_value(_first(truth).sequence, "hd95", edition=self.edition)
+
+        def frames(truth: Any, _: str, __: str) -> float:
+            return float(_first(truth).sequence.shape[0])
+
+        def distance(name: str, title: str) -> Measure:
+            price = Price(side, "the longer side of the image", caps=not code)
+            return Measure(name, title, Direction.LOWER, "mm", minimum=0, price=price, infinite=code)
+
+        nothing = Price(0.0)
+        judged = (
+            Measure("dice", "Dice", Direction.HIGHER, minimum=0, maximum=1, price=nothing),
+            distance("hd95", "HD95"),
+            distance("masd", "MASD"),
+            distance("centre_distance", "Centre distance"),
+            Measure("relative_d98", "Relative D98", Direction.HIGHER, price=nothing),
         )
+        count = Measure("frames", "Frames", minimum=1, price=Price(frames, "none: it follows from the truth"))
+        return (*judged, count, *(_spread_measures(judged[:4]) if code else ()))
 
     def cases(self, truth: Path) -> list[Case]:
         """Find A_001/targets/A_001_labels.mha, and the labels of further observers if they are asked for."""
@@ -108,14 +133,11 @@ class TrackRAD2025(RatedChallenge):
             labels = folder / "targets" / f"{folder.name}_labels.mha"
             if labels.is_file():
                 others = observers.observer_files(labels)
-                found.append(Case(folder.name, (labels, folder / "scanned-region.json", *others)))
+                expected = (f"{folder.name}.mha", f"{folder.name}_labels.mha")
+                found.append(Case(folder.name, (labels, folder / "scanned-region.json", *others), expected))
             elif (folder / "targets").is_dir():
                 raise InputError(f"this case has no targets/{labels.name}", path=folder)
         return found
-
-    def expected(self, case: Case) -> Expected:
-        """Name the prediction: A_001.mha."""
-        return Expected(case.name, (f"{case.name}.mha", f"{case.name}_labels.mha"))
 
     def load(self, case: Case) -> Truth | Observed:
         """Read the reference, or those of all observers, and plan the dose on the first frame that has a target."""
@@ -139,6 +161,10 @@ class TrackRAD2025(RatedChallenge):
             sequence.frame(first), region=_region(region), spacing_mm=sequence.spacing_mm, edition=self.edition
         )
         return Truth(sequence, first, plan)
+
+    def truth_as_prediction(self, case: Case) -> Path | None:
+        """Offer the labels of the first observer."""
+        return case.files[0]
 
     def measure(self, case: Case, truth: Truth | Observed, prediction: Path) -> list[Value]:
         """Measure every frame of a prediction, and the sequence; against several observers, the means over them."""
@@ -165,9 +191,7 @@ class TrackRAD2025(RatedChallenge):
 
     def _values(self, case: Case, truth: Truth, guess: LabelSequence, *, warning: str = "") -> list[Value]:
         frames = measure_frames(truth.sequence, guess, edition=self.edition)
-        values = [
-            _averaged(case.name, metric, frames.values[metric][frames.averaged], warning=warning) for metric in METRICS
-        ]
+        values = [_averaged(case.name, metric, frames, warning=warning) for metric in METRICS]
         dose = relative_d98(truth.plan, frames.shifts, frames=frames.listed.size, edition=self.edition)
         if np.isnan(dose):
             reason = "no dose is planned where the target is"
@@ -179,64 +203,50 @@ class TrackRAD2025(RatedChallenge):
             values += _spread(case.name, frames)
         return values + _frame_values(case.name, frames)
 
-    def failed(self, case: Case, truth: Truth | Observed, status: Status, reason: str) -> list[Value]:
-        """Price a failed case: as if nothing had been found in any frame. Its frames are counted all the same."""
-        sequence = _first(truth).sequence
-        prices = {metric: empty_value(sequence, metric, edition=self.edition) for metric in METRICS}
-        prices |= {"relative_d98": 0.0, "frames": float(sequence.shape[0])}
-        return [Value(case.name, metric, price, status=status, reason=reason) for metric, price in prices.items()]
+    @property
+    def built_in(self) -> Mapping[str, Role]:
+        """No tracking, the first target repeated in every frame; and the observers, where all of them are the truth."""
+        people = {PEOPLE: Role.REFERENCE} if self.references == "observers" else {}
+        return {BASELINE: Role.BASELINE} | people
 
-    def baselines(self) -> tuple[str, ...]:
-        """No tracking: the first target, repeated in every frame."""
-        return (BASELINE,)
-
-    def measure_baseline(self, name: str, case: Case, truth: Truth | Observed) -> list[Value]:
-        """Measure what not tracking at all would give."""
-        if name != BASELINE:
-            raise InputError(f"{self.title} has no baseline called {name!r}", advice=f"There is: {BASELINE}")
+    def measure_built_in(self, name: str, case: Case, truth: Truth | Observed) -> list[Value]:
+        """Measure what not tracking at all would give, or how far the observers agree."""
         first = _first(truth)
-        return self._against(case, truth, first.sequence.repeated(first.first))
+        if name == BASELINE:
+            return self._against(case, truth, first.sequence.repeated(first.first))
+        count = Value(case.name, "frames", float(first.sequence.shape[0]))
+        if not isinstance(truth, Observed) or len(truth.truths) < 2:
+            reason = "there is one observer only"
+            return [*(undefined(case.name, metric, "", reason) for metric in (*METRICS, "relative_d98")), count]
+        return [*agreed_values(self.agreement(case, truth)), count]
 
     def panel(self, case: Case) -> Observed:
         """Read the labels of all observers."""
         if len(case.files) < 3:
             raise InputError(f"{case.name} has one observer only", advice="Others are A_001_labels2.mha and so on")
-        found = replace(self, references="observers").load(case)
+        found = self.varied(references="observers").load(case)
         assert isinstance(found, Observed)
         return found
 
     def agreement(
         self, case: Case, panel: Observed, *, percentiles: Sequence[float] = (), metrics: Sequence[str] = ()
-    ) -> Agreement:
+    ) -> RaterAgreement:
         """Compare all observers with one another, each in turn being the reference of the other."""
         truths = panel.truths
-        more = [Measure.named(name) for name in metrics if name not in METRICS]
+        more = rater_measures([name for name in metrics if name not in METRICS])
 
-        def measure(one: int, other: int) -> PairValues:
+        def compared(one: int, other: int) -> PairValues:
             both = [
                 {v.metric: v.value for v in self._values(case, truths[a], truths[b].sequence) if not v.unit}
                 for a, b in ((one, other), (other, one))
             ]
             values = {(metric, ""): _mean([each[metric] for each in both]) for metric in (*METRICS, "relative_d98")}
             sequences = truths[one].sequence, truths[other].sequence
-            values |= {(each.name, ""): observers.other_metric(each, *sequences) for each in more}
+            values |= {(measure.name, ""): observers.other_metric(measure, *sequences) for measure in more}
             return PairValues(values, observers.pooled_tolerances(*sequences, percentiles))
 
         group = tuple(range(len(truths)))
-        return agreement_of(case.name, Panel(panel.names, (group,)), measure)
-
-    def people(self) -> tuple[str, ...]:
-        """Name the observers, where predictions are measured against all of them."""
-        return (PEOPLE,) if self.references == "observers" else ()
-
-    def measure_people(self, name: str, case: Case, truth: Observed) -> list[Value]:
-        """Measure how far the observers agree."""
-        if name not in self.people():
-            raise InputError(f"{self.title} knows no people called {name!r}", advice=f"There are: {PEOPLE}")
-        if len(truth.truths) < 2:
-            reason = "there is one observer only"
-            return [undefined(case.name, metric, "", reason) for metric in (*METRICS, "relative_d98")]
-        return agreed_values(self.agreement(case, truth))
+        return agreement_of(case.name, RaterPanel(panel.names, (group,)), compared)
 
     def check(self, case: Case | None, prediction: Path) -> list[str]:
         """Say what is wrong with a prediction; with its case at hand, also whether its shape is the reference's."""
@@ -258,21 +268,27 @@ class TrackRAD2025(RatedChallenge):
         return problems
 
     def notes(self, cube: Cube) -> tuple[str, ...]:
-        """Say whose time is unknown, and where the loading time or the baseline is."""
-        return scoring.notes(cube)
+        """Say whose time is unknown or strange, and where the loading time or the baseline is."""
+        return scoring.notes(cube, self.edition, self.timing)
 
     def ineligible(self, cube: Cube) -> Mapping[str, str]:
         """Exclude what takes more than 1 s a frame, and what nowhere outperforms no tracking."""
-        return scoring.ineligible(cube)
+        return scoring.ineligible(cube, self.edition, self.timing)
 
     @property
     def terms(self) -> tuple[str, ...]:
-        """The six values that are ranked."""
-        return scoring.TERMS
+        """The values that are ranked."""
+        return scoring.TERMS if self.timing == "required" else scoring.TERMS[:-1]
 
     def score(self, cube: Cube, weights: Floats, ranked: Sequence[bool]) -> Scores:
         """Average over cases, fit the runtime, rank six times, and average the ranks."""
-        return scoring.score(cube, weights, ranked, edition=self.edition, emphasis=self.emphasis)
+        return scoring.score(cube, weights, ranked, self)
+
+    def write_demo(self, folder: Path) -> None:
+        """Write a small truth and several teams."""
+        from podium.challenges.trackrad2025.demo import write
+
+        write(folder)
 
 
 def _first(truth: Truth | Observed) -> Truth:
@@ -291,38 +307,53 @@ def _region(path: Path) -> str:
     if not path.is_file():
         raise InputError("there is no such file", path=path, advice=advice)
     try:
-        region = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
+        region = json.loads(read_text(path))
+    except json.JSONDecodeError:
         raise InputError("this is not JSON", path=path, advice=advice) from None
     if not isinstance(region, str):
         raise InputError(f"the scanned region is {region!r}", path=path, advice=advice)
     return region.strip().lower()
 
 
-def _averaged(case: str, metric: str, numbers: Floats, *, warning: str) -> Value:
-    if not numbers.size:
+def _averaged(case: str, metric: str, frames: Frames, *, warning: str) -> Value:
+    if not frames.averaged.size:
         reason = "only one frame has a target, and the first does not count"
         return Value(case, metric, None, status=Status.UNDEFINED, reason=reason)
-    return Value(case, metric, float(numbers.mean()), reason=warning)
+    mean, raw = (float(each[metric][frames.averaged].mean()) for each in (frames.values, frames.measured))
+    return Value(case, metric, mean, reason=warning, measured=None if raw == mean else raw)
+
+
+_SPREADS = {"std": "standard deviation", "min": "minimum", "max": "maximum"}
+
+
+def _spread_measures(measures: Sequence[Measure]) -> list[Measure]:
+    """Return what else the organisers' code reports of a sequence."""
+    return [
+        Measure(f"{m.name}_{name}", f"{m.title}, {title}", unit=m.unit, minimum=0, infinite=m.infinite, optional=True)
+        for m in measures
+        for name, title in _SPREADS.items()
+    ]
 
 
 def _spread(case: str, frames: Frames) -> list[Value]:
-    """Return what else the organisers' code reports of a sequence; its maximum alone includes the first entry."""
+    """Return these; the maximum alone includes the first entry."""
     values = []
     for metric in METRICS:
         numbers, all_numbers = frames.values[metric][frames.averaged], frames.values[metric][frames.listed]
         if numbers.size and np.isfinite(all_numbers).all():
-            spread = {"std": numbers.std(), "min": numbers.min(), "max": all_numbers.max()}
-            values += [Value(case, f"{metric}_{name}", float(x), unit="sequence") for name, x in spread.items()]
+            found = zip(_SPREADS, (numbers.std(), numbers.min(), all_numbers.max()), strict=True)
+            values += [Value(case, f"{metric}_{name}", float(number)) for name, number in found]
     return values
 
 
 def _frame_values(case: str, frames: Frames) -> list[Value]:
     """Return the numbers of every frame that has a reference; frames are counted from 1."""
     return [
-        Value(case, metric, value, unit=f"frame {number:04d}")
+        Value(case, metric, value, unit=f"frame {number:04d}", measured=None if raw == value else raw)
         for metric in METRICS
-        for number, value in enumerate(frames.values[metric].tolist(), start=1)
+        for number, (value, raw) in enumerate(
+            zip(frames.values[metric].tolist(), frames.measured[metric].tolist(), strict=True), start=1
+        )
         if not math.isnan(value)
     ]
 

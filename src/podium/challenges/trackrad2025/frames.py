@@ -38,7 +38,10 @@ class Frames:
     Attributes
     ----------
     values
-        For each of METRICS one number per frame; NaN where the reference is empty.
+        For each of METRICS one number per frame; NaN where the reference is empty. In `document`, what is worse than
+        the price of an empty frame counts as that.
+    measured
+        The numbers as they were measured.
     listed
         The frames with a reference, in the order in which the edition lists them.
     averaged
@@ -48,6 +51,7 @@ class Frames:
     """
 
     values: dict[str, Floats]
+    measured: dict[str, Floats]
     listed: npt.NDArray[np.intp]
     averaged: npt.NDArray[np.intp]
     shifts: Floats
@@ -87,7 +91,12 @@ def measure_frames(truth: LabelSequence, prediction: LabelSequence, *, edition: 
         for metric in ("dice", "hd95", "masd"):
             values[metric] = values[metric].astype(np.float32).astype(np.float64)
     listed = np.concatenate([both, missed]) if code else np.flatnonzero(present)
-    return Frames(values, listed, listed[1:] if code else listed, middles[1][both] - middles[0][both])
+    counted = values
+    if not code:
+        prices = {metric: empty_value(truth, metric, edition=edition) for metric in METRICS}
+        counted = {m: v if m == "dice" else np.minimum(v, prices[m]) for m, v in values.items()}
+    shifts = middles[1][both] - middles[0][both]
+    return Frames(counted, values, listed, listed[1:] if code else listed, shifts)
 
 
 def frame_distances(truth: LabelSequence, prediction: LabelSequence) -> Iterator[SurfaceDistances]:

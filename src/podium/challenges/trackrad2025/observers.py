@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from podium.challenges.trackrad2025.frames import frame_distances
 from podium.challenges.trackrad2025.sequences import LabelSequence, check_shape
 from podium.metrics import Centres, DirectedDistances, Overlap, SurfaceDistances
-from podium.model import Value
-from podium.raters import Measure, fuse, tolerance_mm
+from podium.model import Measure, Value
+from podium.raters import fuse, tolerance_mm
 
 __all__ = ["averaged", "fused", "observer_files", "observer_names", "other_metric", "pooled_tolerances"]
 
@@ -56,9 +58,15 @@ def averaged(lists: Sequence[Sequence[Value]]) -> list[Value]:
                 reason = "; ".join(
                     filter(None, [reason, f"{len(lists) - len(numbers)} of {len(lists)} observers give no value"])
                 )
-            first = replace(first, value=sum(numbers) / len(numbers), reason=reason)
+            measured = [value.value if value.measured is None else value.measured for value in values]
+            mean, raw = (_mean([number for number in each if number is not None]) for each in (numbers, measured))
+            first = replace(first, value=mean, reason=reason, measured=None if raw == mean else raw)
         result.append(first)
     return result
+
+
+def _mean(numbers: Sequence[float]) -> float:
+    return sum(numbers) / len(numbers)
 
 
 def pooled_tolerances(
@@ -90,13 +98,13 @@ def other_metric(measure: Measure, one: LabelSequence, other: LabelSequence) -> 
     """Return the mean of any metric over the frames in which either observer sees a target."""
     numbers = []
     spacing = one.spacing_mm
+    known: dict[str, Callable[..., Any]] = {
+        "overlap": Overlap.between,
+        "surface": partial(SurfaceDistances.between, boundary="voxel"),
+        "centres": Centres.between,
+    }
+    family = measure.metric.family if measure.metric else ""
     for index in np.flatnonzero(one.present | other.present).tolist():
         masks = one.frame(index), other.frame(index)
-        if measure.metric.family == "overlap":
-            numbers.append(measure({"overlap": Overlap.between(*masks, spacing_mm=spacing)}, ""))
-        elif measure.metric.family == "surface":
-            distances = SurfaceDistances.between(*masks, spacing_mm=spacing, boundary="voxel")
-            numbers.append(measure({"surface": distances}, ""))
-        else:
-            numbers.append(measure({"centres": Centres.between(*masks, spacing_mm=spacing)}, ""))
-    return sum(numbers) / len(numbers)
+        numbers.append(measure({family: known[family](*masks, spacing_mm=spacing)}))
+    return _mean(numbers)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from podium.model import Column, Cube, Direction, Floats, InputError, Scores
+from podium.model import Challenge, Column, Cube, Direction, Floats, InputError, Measure, Purpose, Scores
 from podium.ranking import (
-    competition_ranks,
+    average_of_ranks,
+    behind_fewer_failures,
     loading_line,
-    mean_rank,
-    reported_seconds,
     rounded,
     weighted_mean,
     weighted_sum,
@@ -24,57 +23,53 @@ __all__ = ["BASELINE", "TERMS", "ineligible", "notes", "score"]
 
 BASELINE = "no-tracking"
 LONGEST_SECONDS_PER_FRAME = 1.0
+STRANGE = 0.5
+"""The share of a time that the fitted line may miss, or that loading may take, before the leaderboard says so."""
 
-_RANKED = (
-    ("dice", "DSC", "", Direction.HIGHER),
-    ("hd95", "HD95", "mm", Direction.LOWER),
-    ("masd", "MASD", "mm", Direction.LOWER),
-    ("centre_distance", "CD", "mm", Direction.LOWER),
-    ("relative_d98", "Relative D98", "", Direction.HIGHER),
-)
-_GEOMETRIC = _RANKED[:4]
-TERMS = (*(metric for metric, *_ in _RANKED), "runtime")
+_TITLES = {"dice": "DSC", "hd95": "HD95", "masd": "MASD", "centre_distance": "CD", "relative_d98": "Relative D98"}
+_GEOMETRIC = tuple(_TITLES)[:4]
+TERMS = (*_TITLES, "runtime")
 
 
-def score(
-    cube: Cube, weights: Floats, ranked: Sequence[bool], *, edition: str, emphasis: Mapping[str, float]
-) -> Scores:
-    """Rank by each of five means and by the runtime, and average the six ranks."""
+def score(cube: Cube, weights: Floats, ranked: Sequence[bool], challenge: Challenge) -> Scores:
+    """Rank by each of five means and, unless it is ignored, by the runtime; average the ranks."""
+    measures = {measure.name: measure for measure in challenge.measures}
     criteria = []
-    for metric, title, unit, direction in _RANKED:
-        rows = cube.of(metric)
-        criteria.append(Column(metric, title, _mean(rows, weights), unit, direction, rows=rows))
-    time = _times(cube, weights, edition=edition)
-    title = "Runtime" if edition == "code" else "Runtime per frame"
-    criteria.append(Column("runtime", title, time["runtime"], "s", Direction.LOWER))
-    ranks, columns = {}, []
-    for column in criteria:
-        ranks[column.name] = competition_ranks(column.values, direction=column.direction, among=ranked)
-        rank = Column(f"{column.name}_rank", f"{column.title} rank", ranks[column.name], digits=0, relative=True)
-        columns += [column, rank]
-    columns.append(Column("loading_time", "Loading time", time["loading"], "s", digits=2))
-    columns.append(Column("time_per_frame", "Time per frame", time["rate"], "s"))
-    columns.append(Column("total_time", "Total time", time["total"], "s", digits=1))
-    average = mean_rank(ranks, emphasis)
-    first = Column("average_rank", "Average rank", average, direction=Direction.LOWER, digits=2, relative=True)
-    places = competition_ranks(average, direction=Direction.LOWER, among=ranked)
-    shares = {column.name: emphasis.get(column.name, 1.0) for column in criteria}
-    counting = tuple(replace(c, importance=shares[c.name]) for c in criteria if shares[c.name] > 0)
-    return Scores(places, (first, *columns), counting)
+    for name, title in _TITLES.items():
+        rows = cube.of(name)
+        criteria.append(Column(replace(measures[name], title=title), _mean(rows, weights), rows=rows))
+    code = challenge.edition == "code"
+    times = _times(cube, weights, challenge.edition)
+    title = "Runtime" if code else "Runtime per frame"
+    runtime = Measure("runtime", title, Direction.LOWER, "s", purpose=Purpose.TIME)
+    more = [
+        Column(Measure("loading_time", "Loading time", unit="s", digits=2), times.loading),
+        Column(Measure("time_per_frame", "Time per frame", unit="s"), times.rate),
+        Column(Measure("total_time", "Total time", unit="s", digits=1), times.total),
+    ]
+    if "runtime" in challenge.terms:
+        criteria.append(Column(runtime, times.runtime))
+    scores = average_of_ranks(criteria, among=ranked, emphasis=challenge.emphasis, more=more)
+    if not code:
+        return scores
+    # Distances are unbounded here, so that no price could make sure that failing never pays.
+    return replace(scores, places=behind_fewer_failures(scores.places, cube.failed, weights, among=ranked))
 
 
-def ineligible(cube: Cube) -> dict[str, str]:
+def ineligible(cube: Cube, edition: str, timing: str) -> dict[str, str]:
     """Name those slower than a second per frame, and those that outperform no tracking in no geometric metric."""
-    ones = np.ones((1, len(cube.rows)))
-    rate = _times(cube, ones, edition="document")["rate"][0]
-    better = _better_than_baseline(cube, ones)
+    rate = _times(cube, _ones(cube), "document").rate[0]
+    better = _better_than_baseline(cube, edition)
     reasons: dict[str, str] = {}
     for place, submission in enumerate(cube.submissions):
         if submission == BASELINE:
             continue
         told = []
-        if rounded(np.array([rate[place], LONGEST_SECONDS_PER_FRAME]))[0] > LONGEST_SECONDS_PER_FRAME:
-            told.append(f"takes {rate[place]:.3g} s per frame, at most {LONGEST_SECONDS_PER_FRAME:g} s is allowed")
+        if timing == "required":
+            if np.isnan(rate[place]):
+                told.append("has no time for every case, so that the limit of 1 s per frame cannot be shown to hold")
+            elif rounded(np.array([rate[place], LONGEST_SECONDS_PER_FRAME]))[0] > LONGEST_SECONDS_PER_FRAME:
+                told.append(f"takes {rate[place]:.3g} s per frame, at most {LONGEST_SECONDS_PER_FRAME:g} s is allowed")
         if better is not None and not better[place]:
             told.append("does not outperform no tracking in any of DSC, HD95, MASD, CD")
         if told:
@@ -82,21 +77,45 @@ def ineligible(cube: Cube) -> dict[str, str]:
     return reasons
 
 
-def notes(cube: Cube) -> tuple[str, ...]:
+def notes(cube: Cube, edition: str, timing: str) -> tuple[str, ...]:
     """Say what a reader should know of times and of the baseline."""
-    ones = np.ones((1, len(cube.rows)))
     result = []
+    if timing == "ignored":
+        result.append("Runtime is ignored, as the organiser asked: five ranks are averaged, and nobody is too slow.")
     if BASELINE not in cube.submissions:
         result.append("No tracking was not measured, so nobody was asked to outperform it.")
-    rate = _times(cube, ones, edition="document")["rate"][0]
+    times = _times(cube, _ones(cube), edition)
     others = [place for place, name in enumerate(cube.submissions) if name not in (BASELINE, PEOPLE)]
-    if untimed := [cube.submissions[place] for place in others if np.isnan(rate[place])]:
-        result.append(f"Last on runtime, as not every case that counts has a time: {', '.join(untimed)}.")
-    if backwards := [cube.submissions[place] for place in others if rate[place] < 0]:
-        result.append(f"The fitted time per frame is negative, short sequences took longer: {', '.join(backwards)}.")
+    untimed = [cube.submissions[place] for place in others if np.isnan(times.rate[0, place])]
+    if timing == "required" and untimed and len(untimed) == len(others):
+        result.append("Nobody has a time for every case, so nobody has a place; --option timing=ignored ranks without.")
+    if backwards := [cube.submissions[place] for place in others if times.negative[0, place]]:
+        result.append(f"Last on runtime, as the fitted runtime is negative: {', '.join(backwards)}.")
+    result += [note for place in others for note in _strange_times(cube, times, place)]
     if np.unique(_frames(cube)).size < 2:
         result.append("All sequences are of equal length, so loading cannot be told from tracking.")
     return tuple(result)
+
+
+def _strange_times(cube: Cube, times: _Times, place: int) -> list[str]:
+    """Name the team and the case whose time does not follow the line, and those who mostly load."""
+    seconds, frames = cube.seconds[place], _frames(cube)
+    if np.isnan(times.rate[0, place]):
+        return []
+    name, loading, slope = cube.submissions[place], times.loading[0, place], times.slope[0, place]
+    found = []
+    missed = np.abs(seconds - (loading + slope * frames)) > STRANGE * seconds
+    if missed.any():
+        row = int(np.argmax(np.where(missed, np.abs(seconds - (loading + slope * frames)), -1.0)))
+        found.append(
+            f"The times of {name} do not follow their line: {cube.rows[row]} took {seconds[row]:.3g} s, "
+            f"{loading + slope * frames[row]:.3g} s were to be expected."
+        )
+    if loading > STRANGE * seconds.mean():
+        found.append(
+            f"{name} spends {loading:.3g} s of {seconds.mean():.3g} s per case on loading, by the fitted line."
+        )
+    return found
 
 
 def _mean(values: Floats, weights: Floats) -> Floats:
@@ -106,16 +125,23 @@ def _mean(values: Floats, weights: Floats) -> Floats:
     return np.where(weights @ infinite.T.astype(np.float64) > 0, np.inf, mean)
 
 
-def _better_than_baseline(cube: Cube, weights: Floats) -> npt.NDArray[np.bool_] | None:
+def _better_than_baseline(cube: Cube, edition: str) -> npt.NDArray[np.bool_] | None:
     """Return who outperforms no tracking in at least one mean; None if that was not measured."""
     if BASELINE not in cube.submissions:
         return None
     better = np.zeros(len(cube.submissions), bool)
-    for metric, _, _, direction in _GEOMETRIC:
-        means = rounded(_mean(cube.of(metric), weights)[0])
+    for metric in _GEOMETRIC:
+        values = cube.of(metric)
+        if edition == "code" and metric != "dice":  # a distance may be infinite here, so no price would be enough
+            values = np.where(cube.failed, np.inf, values)
+        means = rounded(_mean(values, _ones(cube))[0])
         own = means[cube.submissions.index(BASELINE)]
-        better |= means > own if direction is Direction.HIGHER else means < own
+        better |= means > own if metric == "dice" else means < own
     return better
+
+
+def _ones(cube: Cube) -> Floats:
+    return np.ones((1, len(cube.rows)))
 
 
 def _frames(cube: Cube) -> Floats:
@@ -127,18 +153,75 @@ def _frames(cube: Cube) -> Floats:
     return np.asarray(frames)
 
 
-def _times(cube: Cube, weights: Floats, *, edition: str) -> dict[str, Floats]:
-    """Return the fitted runtime and its parts in seconds, each of shape (sets, submissions); NaN without timing."""
-    seconds, frames = reported_seconds(cube), _frames(cube)
-    loading, rate = loading_line(seconds, frames, weights)
-    total = np.where(np.isnan(rate), np.nan, weighted_sum(seconds, weights))
+@dataclass(frozen=True, slots=True, eq=False)
+class _Times:
+    """Fitted times in seconds, each of shape (sets, submissions), NaN without timing.
+
+    Attributes
+    ----------
+    runtime
+        What is ranked: per frame, or in `code` per case; NaN where it came out negative.
+    loading, rate, total
+        The loading time, seconds per frame without it, and the sum of all times.
+    slope
+        Of the line itself.
+    negative
+        Where the runtime came out negative.
+    """
+
+    runtime: Floats
+    loading: Floats
+    rate: Floats
+    total: Floats
+    slope: Floats
+    negative: npt.NDArray[np.bool_]
+
+
+def _times(cube: Cube, weights: Floats, edition: str) -> _Times:
+    """Fit the times of every team to all its cases; then let a failed case count as its slowest, frame by frame."""
+    frames = _frames(cube)
+    timed = ~np.isnan(cube.seconds).any(axis=1, keepdims=True)
+    seconds = np.where(timed, cube.seconds, np.nan)
+    loading, slope = loading_line(seconds, frames, weights)
+    total = np.where(np.isnan(slope), np.nan, weighted_sum(seconds, weights))
+    kept = loading
     if edition == "document":
-        return {"runtime": rate, "loading": loading, "rate": rate, "total": total}
-    mean = weighted_mean(seconds, weights)
-    # With a single length the organisers' fit has many solutions; the smallest one halves the time between the two.
-    single = _single_length(seconds, frames, weights)
-    loading, rate = np.where(single, mean / 2, loading), np.where(single, rate / 2, rate)
-    return {"runtime": mean - loading, "loading": loading, "rate": rate, "total": total}
+        kept = np.clip(loading, 0.0, np.min(np.where(timed, seconds, np.inf), axis=1))
+    elif (single := _single_length(seconds, frames, weights)).any():
+        # With a single length the organisers' fit has many solutions; the smallest one halves the time between the two.
+        kept = np.where(single, weighted_mean(seconds, weights) / 2, loading)
+        slope = np.where(single, slope / 2, slope)
+    tracking, same = _tracking(cube, seconds, frames, weights, kept)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rate = np.where(same & (kept == loading), slope, tracking / (weights @ frames)[:, None])
+        runtime = rate
+        if edition == "code":
+            rate, mean = slope, weighted_mean(seconds, weights)
+            runtime = np.where(same, mean - kept, tracking / weights.sum(axis=1, keepdims=True))
+        negative = runtime < 0
+    if edition == "document":
+        rate = runtime = np.where(np.isnan(rate), np.nan, np.maximum(rate, 0.0))
+        negative = np.zeros(rate.shape, bool)
+    return _Times(np.where(negative, np.nan, runtime), kept, rate, total, slope, negative)
+
+
+def _tracking(
+    cube: Cube, seconds: Floats, frames: Floats, weights: Floats, loading: Floats
+) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """Return the weighted sum of times without loading, failed cases counting as the slowest; and where none failed.
+
+    Which case is a team's slowest is decided on the full data.
+    """
+    full = loading_line(seconds, frames, _ones(cube))[0][0]
+    with np.errstate(invalid="ignore"):
+        own = np.clip(full, 0.0, np.nanmin(np.where(np.isnan(seconds), np.inf, seconds), axis=1))
+        slowest = np.argmax(np.nan_to_num((seconds - own[:, None]) / frames, nan=-1.0), axis=1)
+    everybody = np.arange(len(seconds))
+    rate = (seconds[everybody, slowest] - loading) / frames[slowest]  # sets × submissions
+    sound = ~cube.failed
+    sums = weighted_sum(np.where(sound, seconds, 0.0), weights) - loading * (weights @ sound.T.astype(np.float64))
+    lost = rate * (weights @ (cube.failed * frames).T)
+    return sums + np.where(np.isnan(rate), 0.0, lost), np.asarray(~cube.failed.any(axis=1))[None]
 
 
 def _single_length(seconds: Floats, frames: Floats, weights: Floats) -> npt.NDArray[np.bool_]:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from podium.challenges.trackrad2025.dose import Plan, delivered_dose, relative_d98
 from podium.challenges.trackrad2025.frames import Frames, centres, measure_frames
 from podium.challenges.trackrad2025.sequences import LabelSequence
-from podium.io import read_label_map
+from podium.io import read_label_map, read_text
 from podium.metrics import cumulative_dose_volume_histogram
 from podium.model import Case, Curves, Floats, InputError, Line, Panel, Slices, View
 from podium.model.planes import window
@@ -97,7 +97,7 @@ def _times(case: Case, count: int) -> tuple[str, Floats]:
     """Return what the time axis says, and where each frame is on it: in seconds, if the frame rate is known."""
     path = case.files[0].parent.parent / "frame-rate.json" if case.files else Path("frame-rate.json")
     try:
-        rate = float(json.loads(path.read_text(encoding="utf-8")))
+        rate = float(json.loads(read_text(path)))
     except (OSError, ValueError, TypeError):
         rate = math.nan
     if math.isfinite(rate) and rate > 0:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.challenges.tusrec._prediction import Prediction
+from podium.challenges.tusrec._prediction import ScanPrediction
 from podium.challenges.tusrec._scan import TARGETS, Scan
 from podium.metrics import displacement_error, landmark_displacements, landmark_error, transform_error
 from podium.model import Floats, InputError
@@ -21,14 +21,14 @@ TRANSFORMS = {"G": "global", "L": "local"}
 _LAST_ROW_TOLERANCE = 1e-3
 
 
-def form_of(prediction: Prediction) -> tuple[str, ...]:
+def form_of(prediction: ScanPrediction) -> tuple[str, ...]:
     """Return which arrays a prediction must have: the four sets of the page, or the two of the compact form."""
     names = prediction.names()
     compact = tuple(TRANSFORMS.values())
     return compact if names & {*compact} and not names & {*DISPLACEMENTS} else DISPLACEMENTS
 
 
-def shape_problems(prediction: Prediction, scan: Scan | None = None) -> list[str]:
+def shape_problems(prediction: ScanPrediction, scan: Scan | None = None) -> list[str]:
     """Say what is wrong with names, types and shapes; without the truth, whether they fit one another."""
     names, form = prediction.names(), form_of(prediction)
     problems = []
@@ -73,7 +73,7 @@ def _shown(shape: tuple[int | None, ...]) -> str:
     return " × ".join("n" if number is None else str(number) for number in shape) or "a single number"
 
 
-def non_finite(prediction: Prediction) -> list[str]:
+def non_finite(prediction: ScanPrediction) -> list[str]:
     """Say which arrays hold something that is not a finite number, and which transforms are none."""
     problems = []
     for name in form_of(prediction):
@@ -89,14 +89,14 @@ def non_finite(prediction: Prediction) -> list[str]:
     return problems
 
 
-def _check_finite(prediction: Prediction, name: str) -> None:
+def _check_finite(prediction: ScanPrediction, name: str) -> None:
     for _, frames in prediction.strips(name, width=1):
         for index, frame in enumerate(frames, start=1):
             if not np.isfinite(frame).all():
                 raise InputError(f"{name}: frame {index} has a displacement that is not a finite number")
 
 
-def errors_of(prediction: Prediction, scan: Scan) -> dict[str, float]:
+def errors_of(prediction: ScanPrediction, scan: Scan) -> dict[str, float]:
     """Return gpe, gle, lpe and lle of a prediction, in mm; raise InputError where it cannot be used."""
     if problems := shape_problems(prediction, scan):
         raise InputError("; ".join(problems), path=prediction.path)
@@ -113,14 +113,14 @@ def errors_of(prediction: Prediction, scan: Scan) -> dict[str, float]:
     return errors
 
 
-def _errors_of_transforms(prediction: Prediction, name: str, level: str, scan: Scan) -> tuple[float, float]:
+def _errors_of_transforms(prediction: ScanPrediction, name: str, level: str, scan: Scan) -> tuple[float, float]:
     guess = transforms_of(prediction, name)
     moved = landmark_displacements(guess, scan.landmarks, scaling=scan.scaling)
     pixel = transform_error(scan.transforms[level], guess, scaling=scan.scaling, shape=scan.shape)
     return pixel, landmark_error(scan.displacements[level].T, moved.T)
 
 
-def transforms_of(prediction: Prediction, name: str) -> Floats:
+def transforms_of(prediction: ScanPrediction, name: str) -> Floats:
     transforms = prediction.small(name)
     if not np.isfinite(transforms).all():
         index = 1 + int(np.argmin(np.isfinite(transforms).all(axis=(1, 2))))
@@ -134,7 +134,7 @@ def transforms_of(prediction: Prediction, name: str) -> Floats:
     return transforms
 
 
-def _pixel_error(prediction: Prediction, name: str, level: str, scan: Scan) -> float:
+def _pixel_error(prediction: ScanPrediction, name: str, level: str, scan: Scan) -> float:
     """Return the mean distance over all pixels of all frames, strip by strip; a strip is a frame of fewer rows."""
     height, width = scan.shape
     total = 0.0
@@ -148,7 +148,7 @@ def _pixel_error(prediction: Prediction, name: str, level: str, scan: Scan) -> f
 
 
 @contextmanager
-def naming(prediction: Prediction, name: str) -> Iterator[None]:
+def naming(prediction: ScanPrediction, name: str) -> Iterator[None]:
     """Say in which array and file a metric met something that it cannot use."""
     try:
         yield

@@ -21,7 +21,7 @@ from podium.io.archives import ARCHIVE_DAMAGE, open_zip
 from podium.io.arrays import MAX_ARRAYS, dataset, numpy_header, open_hdf5, read_npy, read_npz
 from podium.model import Floats, InputError
 
-__all__ = ["Prediction", "Strip", "open_prediction"]
+__all__ = ["ScanPrediction", "Strip", "open_prediction"]
 
 _TOGETHER_BYTES = 32 * 2**20
 _LARGEST_CHUNK_BYTES = 2**30
@@ -32,7 +32,7 @@ Strip = tuple[range, Iterator[npt.NDArray[np.floating[Any]]]]
 """Rows of pixels, and the displacements of these pixels in each frame in turn, shape (3, rows · width)."""
 
 
-class Prediction(ABC):
+class ScanPrediction(ABC):
     """Arrays of one prediction, by name."""
 
     def __init__(self, path: Path) -> None:
@@ -72,7 +72,7 @@ class Prediction(ABC):
 
 
 @contextmanager
-def open_prediction(path: Path) -> Iterator[Prediction]:
+def open_prediction(path: Path) -> Iterator[ScanPrediction]:
     """Open a prediction, whichever form it has."""
     if path.is_dir():
         yield _Folder(path)
@@ -118,7 +118,7 @@ def _blocks(
     return together, [range(start, min(start + rows, height)) for start in range(0, height, max(1, rows))]
 
 
-class _File(Prediction):
+class _File(ScanPrediction):
     """Datasets of an open HDF5 file."""
 
     def __init__(self, path: Path, file: Any) -> None:
@@ -177,7 +177,7 @@ class _File(Prediction):
             ) from None
 
 
-class _Folder(Prediction):
+class _Folder(ScanPrediction):
     """Files NAME.npy of a folder."""
 
     def names(self) -> set[str]:
@@ -219,7 +219,7 @@ class _Folder(Prediction):
             start += count
 
 
-class _Archive(Prediction):
+class _Archive(ScanPrediction):
     """Members NAME.npy of a .npz file."""
 
     def names(self) -> set[str]:

@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from podium.io import read_text
 from podium.io.arrays import dataset, open_hdf5
 from podium.metrics import landmark_displacements, landmark_error, relative_transforms, transform_error
 from podium.model import Case, Floats, InputError
@@ -68,7 +69,7 @@ def find_scans(truth: Path) -> list[Case]:
 
 
 def _case(truth: Path, name: str) -> Case:
-    """Return the files of a scan; the frames are not among them, since only their number and size count."""
+    """Return the files of a scan; a prediction is called sub050__RH_rotation.h5, .npz, or is a folder of .npy."""
     if not _KEY.fullmatch(name):
         raise InputError(
             f"the scan {name!r} has no name of the form sub050__RH_rotation", path=truth / "dataset_keys.h5"
@@ -83,7 +84,7 @@ def _case(truth: Path, name: str) -> Case:
     for path in (*files, _frames_of(files[0])):
         if not path.is_file():
             raise InputError(f"{path.relative_to(truth)} is missing, which the scan {name} needs", path=truth)
-    return Case(name, files)
+    return Case(name, files, (f"{name}.h5", f"{name}.npz", name))
 
 
 def _frames_of(transforms: Path) -> Path:
@@ -151,7 +152,7 @@ def _read_calibration(path: Path) -> tuple[Floats, Floats]:
     """Read two 4 × 4 matrices, each after a title: pixels to millimetres, and millimetres to the tracked tool."""
     advice = "It has a title and 4 rows of 4 numbers, and that twice"
     try:
-        lines = [line for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip(" ,\t")]
+        lines = [line for line in read_text(path).splitlines() if line.strip(" ,\t")]
         if len(lines) != 10:
             raise InputError(f"there are {len(lines)} lines, 10 are expected", path=path, advice=advice)
         matrices = [np.array([_numbers(line) for line in lines[k : k + 4]], np.float64) for k in (1, 6)]

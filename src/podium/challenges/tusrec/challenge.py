@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
@@ -20,16 +20,15 @@ from podium.model import (
     Column,
     Cube,
     Direction,
-    Expected,
     Floats,
-    InputError,
-    Quantity,
+    Measure,
+    Price,
+    Role,
     Scores,
-    Status,
     Value,
     View,
 )
-from podium.ranking import reported_seconds, tie_broken_ranks, weighted_mean, weighted_sum
+from podium.ranking import behind_fewer_failures, counted_seconds, tie_broken_ranks, weighted_mean, weighted_sum
 
 ERRORS = {"gpe": "GPE", "gle": "GLE", "lpe": "LPE", "lle": "LLE"}
 SCORES = {
@@ -64,13 +63,15 @@ def combine(normalised: Mapping[str, Number], emphasis: Mapping[str, float] | No
     return scores
 
 
-@dataclass
 class TUSREC(Challenge):
     """Four reconstruction errors, each normalised by that of no motion; the mean of the four is the score of a scan."""
 
     name: ClassVar[str] = "tusrec"
     title: ClassVar[str] = "TUS-REC"
     page: ClassVar[str] = "https://github-pages.ucl.ac.uk/tus-rec-challenge/assessment.html"
+    editions: ClassVar[tuple[str, ...]] = ("document", "code")
+    version: ClassVar[int] = 2
+    row_words: ClassVar[tuple[str, str]] = ("scan", "scans")
     summary: ClassVar[str] = (
         "3-D reconstruction of freehand ultrasound without a tracker. Predicted displacements of pixels and landmarks, "
         "to the first frame and to the previous one, give four errors in mm; each is normalised so that 1 is perfect "
@@ -79,24 +80,24 @@ class TUSREC(Challenge):
     )
 
     @property
-    def quantities(self) -> tuple[Quantity, ...]:
+    def measures(self) -> tuple[Measure, ...]:
         """Each error in mm, that of no motion, the normalised error, and the score of the scan."""
-        price = "0" if self.edition == "document" else "the worst score of any team on the scan, and at most 0"
-        none = "none: the mean is over scored scans"
+        document = self.edition == "document"
+        price = Price(0.0) if document else Price(None, "the team stands below all with fewer failed scans")
+        least = 0.0 if document else -np.inf
+        none = Price(None, "none: the mean is over scored scans")
         found = []
         for error, title in ERRORS.items():
-            found.append(Quantity(error, title, "mm", Direction.LOWER, price=none))
-            found.append(Quantity(f"{error}_identity", f"{title} of no motion", "mm", Direction.NONE, price=none))
-            found.append(Quantity(f"{error}_score", f"{title}*", "", Direction.HIGHER, price=price))
-        return (*found, Quantity("score", "Score of the scan", "", Direction.HIGHER, price=price))
+            found += [
+                Measure(error, title, Direction.LOWER, "mm", minimum=0, price=none, decides=False),
+                Measure(f"{error}_identity", f"{title} of no motion", unit="mm", minimum=0, price=_identity(error)),
+                Measure(f"{error}_score", f"{title}*", Direction.HIGHER, "", least, 1, price=price, decides=False),
+            ]
+        return (*found, Measure("score", "Score of the scan", Direction.HIGHER, "", least, 1, price=price))
 
     def cases(self, truth: Path) -> list[Case]:
         """Find the scans that dataset_keys.h5 names: transfs/050/RH_rotation.h5 and what belongs to it."""
         return find_scans(truth)
-
-    def expected(self, case: Case) -> Expected:
-        """Name the prediction: sub050__RH_rotation.h5, .npz, or a folder of .npy."""
-        return Expected(case.name, (f"{case.name}.h5", f"{case.name}.npz", case.name))
 
     def load(self, case: Case) -> Scan:
         """Read poses, landmarks, calibration and the size of the frames, and derive the truth from them."""
@@ -128,26 +129,13 @@ class TUSREC(Challenge):
         value = 1.0 - error / identity
         return min(1.0, max(0.0, value)) if self.edition == "document" else value
 
-    def failed(self, case: Case, truth: Scan | None, status: Status, reason: str) -> list[Value]:
-        """Price a failed scan: 0 (`code`: what the others reach decides, so there is no number yet); no error in mm."""
-        price = 0.0 if self.edition == "document" else None
-        values = []
-        for error in ERRORS:
-            values.append(Value(case.name, error, None, status=status, reason=reason))
-            if truth is not None:
-                identity = truth.identity[error]
-                values.append(Value(case.name, f"{error}_identity", identity, status=status, reason=reason))
-            values.append(Value(case.name, f"{error}_score", price, status=status, reason=reason))
-        return [*values, Value(case.name, "score", price, status=status, reason=reason)]
+    @property
+    def built_in(self) -> Mapping[str, Role]:
+        """No displacement anywhere, which is what 0 stands for."""
+        return {BASELINE: Role.BASELINE}
 
-    def baselines(self) -> tuple[str, ...]:
-        """Name the baseline: no displacement anywhere, which is what 0 stands for."""
-        return (BASELINE,)
-
-    def measure_baseline(self, name: str, case: Case, truth: Scan) -> list[Value]:
+    def measure_built_in(self, name: str, case: Case, truth: Scan) -> list[Value]:  # noqa: ARG002
         """Measure no displacement anywhere."""
-        if name != BASELINE:
-            raise InputError(f"{self.title} has no baseline called {name!r}")
         return self._values(case, truth, truth.identity)
 
     def check(self, case: Case | None, prediction: Path) -> list[str]:
@@ -172,21 +160,16 @@ class TUSREC(Challenge):
         notes = ["Category scores are means of normalised errors, larger is better, as on the published leaderboard."]
         lost = _lost(cube)
         if failures := [f"{name} {int(n)}" for name, n in zip(cube.submissions, lost.sum(axis=1), strict=True) if n]:
-            price = "0" if self.edition == "document" else "the worst score of any team on the scan, at most 0"
-            notes.append(f"Failed scans (of {len(cube.rows)}): {', '.join(failures)}. Each costs: {price}.")
-        untimed = np.isnan(reported_seconds(cube)).all(axis=1) & ~lost.all(axis=1)
+            cost = "Each costs: 0" if self.edition == "document" else "Whoever failed fewer comes first"
+            notes.append(f"Failed scans (of {len(cube.rows)}): {', '.join(failures)}. {cost}.")
+        untimed = np.isnan(counted_seconds(cube)).all(axis=1) & ~lost.all(axis=1)
         if names := [
             name
             for name, none in zip(cube.submissions, np.atleast_1d(untimed), strict=True)
             if none and name != BASELINE
         ]:
-            notes.append(f"No runtime for every scored scan, so last among equal scores: {', '.join(names)}.")
+            notes.append(f"No runtime for every scan, so last among equal scores: {', '.join(names)}.")
         return tuple(notes)
-
-    @property
-    def decisive(self) -> tuple[tuple[str, str], ...]:
-        """The score of a scan, which holds all four errors."""
-        return (("score", ""),)
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -197,35 +180,41 @@ class TUSREC(Challenge):
         """Average each score over scans; rank by the final one to three decimals, then by runtime."""
         lost = _lost(cube)
         scans = combine({error: cube.of(f"{error}_score") for error in ERRORS}, self.emphasis)
-        scans = {name: np.where(lost, self._price(values, lost, ranked), values) for name, values in scans.items()}
+        scans = {name: np.where(lost, self._unscored, values) for name, values in scans.items()}
         means = {name: weighted_mean(values, weights) for name, values in scans.items()}
-        exact = Column(
-            "score", SCORES["score"][0], means["score"], direction=Direction.HIGHER, digits=3, rows=scans["score"]
-        )
+        shown = {n: Measure(n, title, Direction.HIGHER, digits=3) for n, (title, _) in SCORES.items()}
+        exact = Column(shown["score"], means["score"], rows=scans["score"])
         means["score"] = _to_three_decimals(means["score"])
-        seconds = weighted_mean(reported_seconds(cube), weights)
+        seconds = weighted_mean(counted_seconds(cube), weights)
         places = np.full(seconds.shape, np.nan)
         if any(ranked):
             places = tie_broken_ranks(means["score"], seconds, direction=Direction.HIGHER, among=ranked)
-        columns = [
-            Column(name, title, means[name], direction=Direction.HIGHER, digits=3)
-            for name, (title, _) in SCORES.items()
-        ]
-        for error, title in ERRORS.items():
-            if cube.has(error):
-                mean = weighted_mean(np.where(lost, np.nan, cube.of(error)), weights)
-                columns.append(Column(error, title, mean, unit="mm", direction=Direction.LOWER, digits=3))
+            if self.edition == "code":
+                places = behind_fewer_failures(places, lost, weights, among=ranked)
+        columns = [Column(measure, means[name]) for name, measure in shown.items()]
+        for measure in self.measures:
+            if measure.name in ERRORS and cube.has(measure.name):
+                mean = weighted_mean(np.where(lost, np.nan, cube.of(measure.name)), weights)
+                columns.append(Column(replace(measure, digits=3), mean))
         scored = weighted_sum((~lost).astype(np.float64), weights)
-        columns.append(Column("scored_scans", "Scored scans", scored, digits=0))
-        columns.append(Column("seconds", "Runtime", seconds, unit="s", direction=Direction.LOWER, digits=3))
+        columns.append(Column(Measure("scored_scans", "Scored scans", digits=0), scored))
+        columns.append(Column(replace(self.time, title="Runtime"), seconds))
         return Scores(places, tuple(columns), (exact,))
 
-    def _price(self, values: Floats, lost: npt.NDArray[np.bool_], ranked: Sequence[bool]) -> Floats | float:
-        """Return what a failed scan scores: 0, or in `code` the worst of those who compete, at most 0, for each row."""
-        if self.edition == "document":
-            return 0.0
-        compared = np.where(lost | ~np.asarray(ranked, bool)[:, None], 0.0, values)
-        return np.asarray(np.minimum(0.0, compared.min(axis=0, initial=0.0)))
+    @property
+    def _unscored(self) -> float:
+        """What a failed scan scores: 0; in `code` there is no number, and the mean is over scored scans."""
+        return 0.0 if self.edition == "document" else np.nan
+
+    def write_demo(self, folder: Path) -> None:
+        """Write a small truth and several teams."""
+        from podium.challenges.tusrec.demo import write
+
+        write(folder)
+
+
+def _identity(error: str) -> Price:
+    return Price(lambda truth, _row, _target: truth.identity[error], "none: it follows from the truth")
 
 
 def _lost(cube: Cube) -> npt.NDArray[np.bool_]:

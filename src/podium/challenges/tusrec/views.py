@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from podium.challenges.tusrec._errors import DISPLACEMENTS, TRANSFORMS, form_of, naming, shape_problems, transforms_of
-from podium.challenges.tusrec._prediction import Prediction
+from podium.challenges.tusrec._prediction import ScanPrediction
 from podium.challenges.tusrec._scan import TARGETS, Scan
 from podium.metrics import displacement_error, landmark_displacements, transform_error
 from podium.model import Curves, Floats, InputError, Line, Paths, View
@@ -16,7 +16,7 @@ _OUTLINES = 5  # frames that are drawn as a whole, to show how they lie
 _TITLES = {"G": "Error along the scan, to the first frame", "L": "Error along the scan, to the previous frame"}
 
 
-def views_of(prediction: Prediction, scan: Scan) -> list[View]:
+def views_of(prediction: ScanPrediction, scan: Scan) -> list[View]:
     """Show true and predicted corners of the frames, and the error of every frame at both levels.
 
     Displacements are read once, a few frames at a time.
@@ -50,7 +50,7 @@ def _at_corners(transforms: Floats, scan: Scan) -> Floats:
     return moved.T.reshape(len(transforms), len(corners), 3)
 
 
-def _of_transforms(prediction: Prediction, name: str, level: str, scan: Scan) -> tuple[Floats, Floats]:
+def _of_transforms(prediction: ScanPrediction, name: str, level: str, scan: Scan) -> tuple[Floats, Floats]:
     guess = transforms_of(prediction, name)
     errors = [
         transform_error(true[None], each[None], scaling=scan.scaling, shape=scan.shape)
@@ -59,7 +59,7 @@ def _of_transforms(prediction: Prediction, name: str, level: str, scan: Scan) ->
     return _at_corners(guess, scan), np.array(errors)
 
 
-def _of_displacements(prediction: Prediction, name: str, level: str, scan: Scan) -> tuple[Floats, Floats]:
+def _of_displacements(prediction: ScanPrediction, name: str, level: str, scan: Scan) -> tuple[Floats, Floats]:
     """Return the displacements of the corners and the mean error of every frame, from one pass over the file."""
     height, width = scan.shape
     transforms = scan.transforms[level]

@@ -1,13 +1,13 @@
 """One function per figure: tables in, a Matplotlib figure out. `FIGURES` draws them all from a run."""
 
+from podium.report.figures.against_people import Band, band_of, people_band
 from podium.report.figures.cases import dots_and_boxes, podium_plot
 from podium.report.figures.files import FORMATS, THEMED, as_bytes, check_name, inline_svg, save, slug
+from podium.report.figures.gallery import FIGURES, Drawing, FigureKind, draw, save_all
 from podium.report.figures.heatmaps import case_heatmap, metric_correlation, ranking_heatmap
 from podium.report.figures.label_maps import comparison
-from podium.report.figures.people import Band, band_of, people_band
+from podium.report.figures.of_run import Nothing
 from podium.report.figures.ranks import blob_plot, lines_over_schemes, significance_map, tau_violin
-from podium.report.figures.registry import FIGURES, Drawing, FigureKind, draw, save_all
-from podium.report.figures.runs import Nothing
 from podium.report.figures.values import accuracy_runtime, forest_plot
 
 __all__ = [

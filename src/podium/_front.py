@@ -1,0 +1,414 @@
+"""The front door: what Podium does, each in one call. The command line parses, calls these, and prints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from podium.challenges import challenges, get_challenge
+from podium.io import MAX_VOXELS, read_label_map, read_scores
+from podium.metrics import LabelMapComparison, compare_label_maps, surface_dice
+from podium.metrics.surface import Boundary
+from podium.model import Challenge, InputError
+from podium.ranking import AggregateThenRank, Missing, Ranking, scheme_named, scheme_rule, table_of_scores
+from podium.ranking.inference.intervals import Method
+from podium.ranking.inference.sensitivity import table_alternatives
+from podium.ranking.inference.significance import Adjustment
+from podium.raters import PERCENTILES, RatedChallenge, Survey, survey_raters
+from podium.run import (
+    Limits,
+    Problem,
+    Run,
+    RunFolder,
+    check_submission,
+    evaluate_into,
+    evaluate_on_grand_challenge,
+    ranking_files,
+    read_record,
+    write_ranking,
+)
+from podium.run.runs import read_tables
+
+if TYPE_CHECKING:
+    from podium.ranking import Scheme
+
+__all__ = ["agreement", "check", "compare", "demo", "evaluate", "grand_challenge", "list_challenges", "load", "rank"]
+
+AnyPath: TypeAlias = str | Path
+Options: TypeAlias = Mapping[str, Any]
+CasesDone: TypeAlias = Callable[[int, int], None]
+StagesDone: TypeAlias = Callable[[str, int, int], None]
+
+
+def evaluate(
+    challenge: str | Challenge,
+    *,
+    truth: AnyPath,
+    submissions: AnyPath,
+    out: AnyPath,
+    rules: str = "document",
+    options: Options | None = None,
+    baselines: Sequence[str] = (),
+    references: Sequence[str] = (),
+    jobs: int | None = None,
+    resume: bool = False,
+    restart: bool = False,
+    dask: str | None = None,
+    limits: Limits | None = None,
+    progress: CasesDone | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> Run:
+    """Measure every submission on every case, rank them, and write a run folder.
+
+    Parameters
+    ----------
+    challenge
+        Its name, or a challenge of your own.
+    truth, submissions
+        The folder with the truth, and that with one folder, .zip or .tar.gz per team.
+    out
+        The run folder: new, empty, or a run that is to be resumed or made anew.
+    rules, options
+        The edition of the rules, and options of the challenge.
+    baselines, references
+        Names of submissions that are shown but not ranked: simple methods, and people.
+    jobs, dask
+        Threads (by default as many as there are processors), or a Dask cluster. Results do not depend on it.
+    resume, restart
+        Measure only what is missing or whose inputs changed; or begin anew. A run that was there
+        stays until the new one is complete.
+    limits
+        How much a submission may hold.
+    progress, say
+        Called with the number of cases done and their total; and with what a person may want to know meanwhile.
+    """
+    return evaluate_into(
+        Path(out),
+        _challenge(challenge, rules, options),
+        truth=Path(truth),
+        submissions=Path(submissions),
+        jobs=jobs,
+        baselines=baselines,
+        references=references,
+        resume=resume,
+        restart=restart,
+        dask=dask,
+        limits=limits,
+        progress=progress,
+        say=say,
+    )
+
+
+def load(run: AnyPath, *, challenge: Challenge | None = None) -> Run:
+    """Read a run folder, of this or any earlier version.
+
+    Parameters
+    ----------
+    run
+        The folder.
+    challenge
+        The challenge, if it is not one that Podium finds by its name.
+    """
+    folder = Path(run)
+    if folder.is_dir():
+        RunFolder(folder).recover()
+    record = read_record(folder)
+    table, failures = read_tables(folder)
+    if challenge is None:
+        challenge = get_challenge(record.challenge, **{"edition": record.edition, **record.options})
+    return Run(challenge, record, table, failures, folder=folder)
+
+
+def rank(
+    source: AnyPath | Run,
+    *,
+    better: str | None = None,
+    scheme: str | Scheme | None = None,
+    statistic: str | float = "mean",
+    adjustment: Adjustment = "none",
+    alpha: float = 0.05,
+    missing: Missing | None = None,
+    tasks: Sequence[str] = (),
+    columns: Mapping[str, str] | None = None,
+    measures: Sequence[tuple[str, str]] = (),
+    options: Options | None = None,
+    bootstrap: int = 1000,
+    seed: int = 1,
+    level: float = 0.95,
+    interval: Method = "bootstrap-t",
+    jobs: int | None = None,
+    progress: StagesDone | None = None,
+    out: AnyPath | None = None,
+    write: bool = False,
+) -> Ranking:
+    """Rank from the measurements of a run, or from a table.
+
+    Parameters
+    ----------
+    source
+        A run, a run folder, or a CSV table with the columns submission, case, value, and optionally task, cluster and
+        stratum.
+    better
+        Of a table: whether "higher" or "lower" values are better.
+    scheme
+        None or "own" for a challenge's own rules; "aggregate-then-rank", "rank-then-aggregate" or "test-then-rank".
+    statistic, adjustment, alpha
+        What aggregates; and of tests, how p-values are adjusted and what is significant.
+    missing
+        What a missing value costs in a general scheme: "drop", "worst", or a number.
+    tasks, columns
+        Of a table: which tasks, if not all; and what its columns are called, where it is something else.
+    measures, options
+        Of a run: by what a general scheme ranks, as (name, target); and options that change scores only.
+    bootstrap, seed, level, interval, jobs, progress
+        See `Ranking`.
+    out, write
+        A folder for tables and JSON. With `write`, a run's own is taken where none is given; under other options than
+        those of its published board, a folder of its own in it.
+    """
+    general = None
+    if scheme is not None and scheme != "own":
+        named = {"statistic": statistic, "adjustment": adjustment, "alpha": alpha}
+        general = scheme_named(scheme, **named) if isinstance(scheme, str) else scheme  # type: ignore[arg-type]
+    sure: dict[str, Any] = {
+        "bootstrap": bootstrap,
+        "seed": seed,
+        "level": level,
+        "interval": interval,
+        "jobs": jobs,
+        "progress": progress,
+    }
+    if isinstance(source, Run) or Path(source).is_dir():
+        if better or columns or tasks:
+            raise InputError("--better, --column and --task are for tables; a run knows its own")
+        run = source if isinstance(source, Run) else load(source)
+        ranking = run.rank(scheme=general, measures=measures, missing=missing, options=options, **sure)
+        if out is not None or write:
+            # A general scheme says nothing about the run unless somebody asks where to put it.
+            own = run.folder if general is None else None
+            ranking.folder = write_ranking(ranking, run.challenge.options, None if out is None else Path(out), own)
+        return ranking
+    path = Path(source)
+    if measures or options:
+        raise InputError("--metric and --option are for runs of a challenge, this is a table")
+    if not path.exists():
+        raise InputError("there is no such run folder or table", path=path)
+    scores = read_scores(path, columns=columns)
+    if better is None:
+        raise InputError("a table does not say which values are better", advice="Say --better higher or --better lower")
+    if tasks:
+        known = sorted(scores["task"].unique().to_list()) if "task" in scores.columns else []
+        if unknown := [task for task in tasks if task not in known]:
+            raise InputError(f"there is no task {unknown[0]!r}", path=path, advice=f"There are: {', '.join(known)}")
+        scores = scores.filter(scores["task"].is_in(list(tasks)))
+    table = table_of_scores(scores, better=better, missing=missing, name=path.name)
+    rule = general or AggregateThenRank("mean")
+    made_with = {"scheme": rule.name, "better": better, "missing": missing, "tasks": list(tasks)}
+    ranking = Ranking(scheme_rule(table, rule), lambda: table_alternatives(table, rule), made_with=made_with, **sure)
+    if out is not None:
+        ranking.folder = write_ranking(ranking, {}, Path(out), None)
+    return ranking
+
+
+def check(
+    challenge: str | Challenge,
+    predictions: AnyPath,
+    *,
+    truth: AnyPath | None = None,
+    rules: str = "document",
+    options: Options | None = None,
+) -> list[Problem]:
+    """Return everything that is wrong with a submission before it is sent; nothing if it would be accepted.
+
+    Parameters
+    ----------
+    challenge, rules, options
+        As of `evaluate`.
+    predictions
+        A folder, .zip or .tar.gz.
+    truth
+        If it is known, what is missing is known as well.
+    """
+    return check_submission(
+        _challenge(challenge, rules, options), Path(predictions), truth=None if truth is None else Path(truth)
+    )
+
+
+def compare(
+    reference: AnyPath,
+    prediction: AnyPath,
+    *,
+    regions: Mapping[str, Sequence[int]] | None = None,
+    tolerances_mm: Sequence[float] = (1.0,),
+    boundary: Boundary = "surfel",
+    figure: AnyPath | None = None,
+    max_voxels: int | None = None,
+) -> LabelMapComparison:
+    """Compare two label maps by every metric.
+
+    Parameters
+    ----------
+    reference, prediction
+        Files (.nii, .nii.gz, .mha, .mhd, .nrrd) on the same grid.
+    regions
+        Labels of each region by name; by default each label by itself.
+    tolerances_mm
+        At which tolerances surface Dice is measured.
+    boundary
+        "surfel" for surface elements weighted by area, "voxel" for boundary voxels of equal weight.
+    figure
+        A .png, .pdf or .svg file to draw both to.
+    max_voxels
+        Refuse files that promise more voxels.
+    """
+    if figure is not None:
+        from podium.report.figures import check_name
+
+        check_name(Path(figure))
+    truth, guess = (read_label_map(Path(path), max_voxels=max_voxels or MAX_VOXELS) for path in (reference, prediction))
+    found = compare_label_maps(truth, guess, regions=regions, tolerances_mm=tuple(tolerances_mm), boundary=boundary)
+    if figure is not None:
+        from podium.report import figures
+
+        tolerances = found.distances
+        curves = {
+            name: [surface_dice(each.surface, tolerance_mm=t) for t in tolerances] for name, each in found.items()
+        }
+        drawn = figures.comparison(truth, guess, regions=found.regions, tolerances_mm=tolerances, surface_dice=curves)
+        figures.save(drawn, Path(figure))
+    return found
+
+
+def list_challenges() -> dict[str, type[Challenge]]:
+    """Return every challenge there is, by name: those that are built in, and those of installed packages."""
+    return challenges()
+
+
+def demo(
+    challenge: str | Challenge | None = None,
+    *,
+    out: AnyPath = "demo-run",
+    report: bool = True,
+    bootstrap: int = 1000,
+    before: Callable[[Challenge, Path], None] = lambda *_: None,
+    after: Callable[[Ranking], None] = lambda _: None,
+    progress: CasesDone | None = None,
+) -> list[Run]:
+    """Make synthetic data in a challenge's own layout, evaluate several submissions, rank them, and write a report.
+
+    Parameters
+    ----------
+    challenge
+        Which; by default all that have a demo, one by one.
+    out
+        Where data and results go. An earlier demo there is made anew.
+    report
+        Whether to write reports too.
+    bootstrap
+        How many resamples tell how sure a ranking is.
+    before, after, progress
+        Are told what is about to be done, and what came out.
+    """
+    kinds = challenges()
+    if challenge is not None:
+        chosen = [_challenge(challenge, "document", None)]
+    else:
+        chosen = [kind.made() for kind in kinds.values() if kind.write_demo is not Challenge.write_demo]
+    runs = []
+    for rules in chosen:
+        folder = Path(out) / rules.name
+        rules.write_demo(folder)
+        before(rules, folder)
+        baselines = ["baseline"] if (folder / "submissions" / "baseline").exists() else []
+        again = RunFolder(folder / "run")
+        run = evaluate(
+            rules,
+            truth=folder / "truth",
+            submissions=folder / "submissions",
+            out=folder / "run",
+            baselines=baselines,
+            restart=again.finished or again.parts.unfinished,
+            progress=progress,
+        )
+        ranking = run.rank(bootstrap=bootstrap)
+        if bootstrap and not ranking.untold:
+            again.add(ranking_files(ranking))
+        after(ranking)
+        if report:
+            ranking.report(formats=("svg",))
+        runs.append(run)
+    return runs
+
+
+def agreement(
+    challenge: str | Challenge,
+    *,
+    truth: AnyPath,
+    out: AnyPath | None = None,
+    rules: str = "document",
+    options: Options | None = None,
+    percentiles: Sequence[float] = PERCENTILES,
+    metrics: Sequence[str] = (),
+    samples: AnyPath | None = None,
+    jobs: int | None = None,
+    resume: bool = False,
+    restart: bool = False,
+    progress: CasesDone | None = None,
+) -> Survey:
+    """Measure how far people agree, and which tolerances follow from it, where a truth has several annotators.
+
+    Parameters
+    ----------
+    challenge, rules, options
+        As of `evaluate`.
+    truth
+        The folder with the truth and everybody's annotations.
+    out
+        A folder for tables and raters.json.
+    percentiles, metrics
+        At which percentiles of distance tolerances are reported; metrics besides the challenge's own.
+    samples
+        A folder to write the plausible segmentations to, in the organisers' layout.
+    jobs, resume, restart, progress
+        As of `evaluate`.
+    """
+    rated = _challenge(challenge, rules, options)
+    if not isinstance(rated, RatedChallenge):
+        raise InputError(f"{rated.title} has one annotator only, so there is nobody to compare")
+    if resume and out is None:
+        raise InputError("--resume needs --out", advice="Name the folder of the survey that was begun")
+    return survey_raters(
+        rated,
+        truth=Path(truth),
+        percentiles=percentiles,
+        metrics=metrics,
+        jobs=jobs,
+        progress=progress,
+        out=None if out is None else Path(out),
+        resume=resume,
+        restart=restart,
+        samples=None if samples is None else Path(samples),
+    )
+
+
+def grand_challenge(
+    challenge: str | Challenge,
+    *,
+    truth: AnyPath = "/opt/ml/input/data/ground_truth",
+    predictions: AnyPath = "/input/predictions.json",
+    metrics: AnyPath = "/output/metrics.json",
+    rules: str = "document",
+    options: Options | None = None,
+) -> dict[str, Any]:
+    """Evaluate one team inside a grand-challenge.org container: predictions.json in, metrics.json out."""
+    return evaluate_on_grand_challenge(
+        _challenge(challenge, rules, options), truth=Path(truth), predictions=Path(predictions), metrics=Path(metrics)
+    )
+
+
+def _challenge(challenge: str | Challenge, rules: str, options: Options | None) -> Challenge:
+    if isinstance(challenge, Challenge):
+        changes = {**({"edition": rules} if rules != "document" else {}), **(options or {})}
+        return challenge.varied(**changes) if changes else challenge
+    return get_challenge(challenge, edition=rules, **(options or {}))

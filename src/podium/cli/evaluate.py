@@ -1,0 +1,148 @@
+"""`podium evaluate`: from files to a leaderboard."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from podium.cli._console import failing_clearly, say
+from podium.cli._options import Jobs, Name, Options, Rules, given_options
+
+if TYPE_CHECKING:
+    from podium.run import Run
+
+
+def evaluate(
+    context: typer.Context,
+    name: Name,
+    *,
+    truth: Annotated[Path, typer.Option(help="The folder with the truth.")] = Path("/opt/ml/input/data/ground_truth"),
+    submissions: Annotated[Path | None, typer.Option(help="The folder with one entry per team.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The run folder to write.")] = None,
+    jobs: Jobs = None,
+    rules: Rules = "document",
+    baseline: Annotated[
+        list[str] | None,
+        typer.Option(help="A submission that is shown but not ranked; repeat for more.", metavar="NAME"),
+    ] = None,
+    reference: Annotated[
+        list[str] | None, typer.Option(help="A submission made by people: shown, not ranked.", metavar="NAME")
+    ] = None,
+    geometry: Annotated[str | None, typer.Option(help="full, or shape to accept another geometry.")] = None,
+    references: Annotated[
+        str | None,
+        typer.Option(
+            help="Which truth of several annotators, such as samples; see the challenge's README.", metavar="WHICH"
+        ),
+    ] = None,
+    option: Options = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Measure only what is missing, or whose files or rules have changed.")
+    ] = False,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Make a run anew that is there; it stays until the new one is complete.")
+    ] = False,
+    dask: Annotated[
+        str | None,
+        typer.Option(help="Measure on a Dask cluster: tcp://scheduler:8786, or local:N.", metavar="ADDRESS"),
+    ] = None,
+    most_entries: Annotated[int, typer.Option(help="Files that a submission may hold.", min=1)] = 100_000,
+    most_unpacked_gb: Annotated[float, typer.Option(help="Gigabytes that an archive may unpack to.", min=0.001)] = 256,
+    highest_ratio: Annotated[
+        float, typer.Option(help="Bytes unpacked for each byte of an archive; deflate alone reaches 1032.", min=1)
+    ] = 1100,
+    grand_challenge: Annotated[
+        bool, typer.Option("--grand-challenge", help="Evaluate one team inside a grand-challenge.org container.")
+    ] = False,
+    predictions: Annotated[Path, typer.Option(help="With --grand-challenge: the list of jobs.")] = Path(
+        "/input/predictions.json"
+    ),
+    metrics: Annotated[Path, typer.Option(help="With --grand-challenge: where the results go.")] = Path(
+        "/output/metrics.json"
+    ),
+) -> None:
+    """Measure every submission on every case, rank them, and write a run folder.
+
+    Exit code 0 if every prediction could be measured, 3 if some failed; failures.csv says which and why. 1 if the
+    leaderboard is withheld, because the challenge itself is at fault.
+    """
+    with failing_clearly(debug=context.obj["debug"]):
+        import podium
+        from podium.cli._progress import cases_done
+        from podium.model import InputError
+
+        shorthands = {"geometry": geometry, "references": references}
+        options = given_options(option) | {key: value for key, value in shorthands.items() if value}
+        if grand_challenge:
+            podium.grand_challenge(
+                name, truth=truth, predictions=predictions, metrics=metrics, rules=rules, options=options
+            )
+            say(f"Written to {metrics}.")
+            return
+        if submissions is None or out is None:
+            raise InputError("--truth, --submissions and --out are needed", advice="See podium evaluate --help")
+        from podium.run import Limits
+
+        with cases_done(name) as progress:
+            run = podium.evaluate(
+                name,
+                truth=truth,
+                submissions=submissions,
+                out=out,
+                rules=rules,
+                options=options,
+                baselines=baseline or (),
+                references=reference or (),
+                jobs=jobs,
+                resume=resume,
+                restart=restart,
+                dask=dask,
+                limits=Limits(entries=most_entries, unpacked_bytes=int(most_unpacked_gb * 2**30), ratio=highest_ratio),
+                progress=progress,
+                say=say,
+            )
+        if resume:
+            say(_resumed(run))
+        if not run.withheld:
+            _show(run)
+        failed = _failed(run, out)
+        say(f"The run is in {out}.")
+        if run.withheld:
+            raise InputError(
+                f"the leaderboard is withheld, as the challenge itself is at fault ({run.withheld})",
+                advice="Mend it, and evaluate again with --resume: what was measured is kept",
+            )
+    if failed:
+        raise typer.Exit(3)
+
+
+def _show(run: Run) -> None:
+    from podium.cli._board import show_board
+    from podium.cli.raters import show_people
+
+    show_board(run.leaderboard)
+    show_people(run)
+
+
+def _failed(run: Run, out: Path) -> int:
+    """Say how many predictions failed, and return that."""
+    lost = run.failures.filter(run.failures["status"] != "warning")
+    failed, warnings = lost.select("submission", "case").n_unique() if len(lost) else 0, len(run.failures) - len(lost)
+    if len(run.failures):
+        told = (
+            f"{failed} prediction{'' if failed == 1 else 's'} failed, {warnings} warning{'' if warnings == 1 else 's'}"
+        )
+        say(f"{told}: see {out / 'failures.csv'}.")
+    return failed
+
+
+def _resumed(run: Run) -> str:
+    """Say what was kept of an earlier run, what was measured, and why."""
+    lines = [f"Resumed: {run.kept:,} predictions were known."]
+    for reason, teams in sorted(run.why.items()):
+        named = ", ".join(f"{name} {count}" for name, count in sorted(teams.items())[:6])
+        more = f" and {len(teams) - 6} more submissions" if len(teams) > 6 else ""
+        lines.append(f"{teams.total():,} were measured ({reason}): {named}{more}.")
+    return "\n".join(lines)

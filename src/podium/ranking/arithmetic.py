@@ -1,0 +1,255 @@
+"""The parts that rankings are built from. All take a leading axis of weight sets, shape (sets, rows).
+
+The published ranking is the case of all weights one; a bootstrap is the same call with other weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.model import Column, Cube, Direction, Floats, InputError, Measure, Scores
+
+__all__ = [
+    "AVERAGE_RANK",
+    "average_of_ranks",
+    "behind_fewer_failures",
+    "competition_ranks",
+    "counted_seconds",
+    "loading_line",
+    "mean_rank",
+    "min_max_score",
+    "rounded",
+    "tie_broken_ranks",
+    "weighted_mean",
+    "weighted_sum",
+    "with_ranks",
+]
+
+AVERAGE_RANK = Measure("average_rank", "Average rank", Direction.LOWER, digits=2)
+"""The column of those who average ranks."""
+
+_DIGITS = 12
+
+
+def weighted_sum(values: Floats, weights: Floats) -> Floats:
+    """Return Σ w·x over rows, what is not defined counting nothing: (submissions, rows) → (sets, submissions)."""
+    known = np.nan_to_num(values, nan=0.0)
+    if len(weights) == 1:  # summed row by row, so that nobody's last digit depends on who else takes part
+        return np.asarray(np.sum(known * weights, axis=1))[None]
+    return np.asarray(weights @ known.T)
+
+
+def weighted_mean(values: Floats, weights: Floats) -> Floats:
+    """Return the weighted mean over the rows where a value is defined; NaN where none is.
+
+    Parameters
+    ----------
+    values
+        Shape (submissions, rows); NaN where not defined.
+    weights
+        Shape (sets, rows).
+
+    Returns
+    -------
+    ndarray
+        Shape (sets, submissions).
+    """
+    total = weights @ (~np.isnan(values)).astype(np.float64).T
+    sums = weighted_sum(values, weights)
+    return np.asarray(np.divide(sums, total, out=np.full(sums.shape, np.nan), where=total > 0))
+
+
+def rounded(values: Floats, *, digits: int = _DIGITS) -> Floats:
+    """Round each list (last axis) to 12 significant digits of its largest magnitude, so that equals compare equal."""
+    finite = np.where(np.isfinite(values), np.abs(values), 0.0)
+    largest = finite.max(axis=-1, keepdims=True, initial=0.0)
+    exponent = np.floor(np.log10(np.where(largest > 0, largest, 1.0)))
+    scale = 10.0 ** (digits - 1 - exponent)
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isfinite(values), np.rint(values * scale) / scale, values)
+
+
+def competition_ranks(values: Floats, *, direction: Direction, among: Sequence[bool] | None = None) -> Floats:
+    """Return competition ranks along the last axis: 1 is best, equals share the better rank (1, 2, 2, 4).
+
+    Parameters
+    ----------
+    values
+        Shape (…, submissions). NaN, no value, comes after every value.
+    direction
+        HIGHER or LOWER is better.
+    among
+        Which submissions are ranked; the others get NaN and shift nobody.
+
+    Examples
+    --------
+    >>> competition_ranks(np.array([0.9, 0.7, 0.9, 0.8]), direction=Direction.HIGHER)
+    array([1., 4., 1., 3.])
+    """
+    chosen = np.ones(values.shape[-1], bool) if among is None else np.asarray(among, bool)
+    keys = rounded(np.where(chosen, values, np.nan))
+    keys = np.where(np.isnan(keys), np.inf, -keys if direction is Direction.HIGHER else keys)
+    ranked = keys[..., chosen]
+    order = np.argsort(ranked, axis=-1, kind="stable")
+    ordered = np.take_along_axis(ranked, order, axis=-1)
+    # The rank of a value is the place of the first of its equals.
+    first = np.ones(ranked.shape, bool)
+    first[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
+    places = np.where(first, np.arange(1, ranked.shape[-1] + 1), 0)
+    ranks = np.empty(ranked.shape)
+    np.put_along_axis(ranks, order, np.maximum.accumulate(places, axis=-1).astype(np.float64), axis=-1)
+    result = np.full(values.shape, np.nan)
+    result[..., chosen] = ranks
+    return result
+
+
+def tie_broken_ranks(
+    values: Floats, breaker: Floats, *, direction: Direction, among: Sequence[bool] | None = None
+) -> Floats:
+    """Return competition ranks of values; among equals, a smaller breaker comes first, and none at all comes last."""
+    first = competition_ranks(values, direction=direction, among=among)
+    second = competition_ranks(breaker, direction=Direction.LOWER, among=among)
+    return competition_ranks(first + second / (1.0 + values.shape[-1]), direction=Direction.LOWER, among=among)
+
+
+def mean_rank(ranks: Mapping[str, Floats], importance: Mapping[str, float] | None = None) -> Floats:
+    """Return the mean of ranks in several lists, each counting by its importance, 1 unless said otherwise."""
+    shares = {name: (importance or {}).get(name, 1.0) for name in ranks}
+    total = sum(shares.values())
+    if not total > 0:
+        raise InputError("no list of ranks counts anything")
+    return np.asarray(sum(share * ranks[name] for name, share in shares.items() if share > 0) / total)
+
+
+def with_ranks(columns: Iterable[Column], ranks: Mapping[str, Floats]) -> list[Column]:
+    """Return columns, each followed by the rank that it gives."""
+    found = []
+    for column in columns:
+        found += [column, Column(Measure.rank_of(column.measure), ranks[column.name], relative=True)]
+    return found
+
+
+def average_of_ranks(
+    criteria: Sequence[Column], *, among: Sequence[bool], emphasis: Mapping[str, float], more: Sequence[Column] = ()
+) -> Scores:
+    """Rank by every criterion, average the ranks, and let the lowest average win.
+
+    Parameters
+    ----------
+    criteria
+        Each judged by the direction of its measure.
+    among
+        Who is ranked.
+    emphasis
+        By how much a criterion counts, by its name, 1 unless said otherwise; 0 drops it.
+    more
+        Columns that are shown besides.
+    """
+    ranks = {c.name: competition_ranks(c.values, direction=c.measure.direction, among=among) for c in criteria}
+    average = mean_rank(ranks, emphasis)
+    shares = {column.name: emphasis.get(column.name, 1.0) for column in criteria}
+    return Scores(
+        competition_ranks(average, direction=Direction.LOWER, among=among),
+        (Column(AVERAGE_RANK, average, relative=True), *with_ranks(criteria, ranks), *more),
+        tuple(replace(c, importance=shares[c.name]) for c in criteria if shares[c.name] > 0),
+    )
+
+
+def min_max_score(values: Floats, *, lowest: float, highest: float, among: Sequence[bool]) -> Floats:
+    """Return 100 for the smallest and 0 for the largest of the values, clipped to a range before.
+
+    Shape (…, submissions). The extremes run over `among`. If all of them are equal: 100 below the upper end of the
+    range, else 0. NaN, no value, counts as the upper end, for the extremes as well.
+    """
+    clipped = np.clip(np.where(np.isnan(values), highest, values), lowest, highest)
+    compared = np.where(np.asarray(among, bool), clipped, np.nan)
+    least = np.min(np.where(np.isnan(compared), np.inf, compared), axis=-1, keepdims=True)
+    most = np.max(np.where(np.isnan(compared), -np.inf, compared), axis=-1, keepdims=True)
+    spread = ~np.isclose(most, least, rtol=1e-12, atol=0.0)  # equal times may differ by the rounding of their sums
+    with np.errstate(invalid="ignore", divide="ignore"):
+        score = np.where(
+            spread, (most - clipped) / (most - least) * 100, np.where(rounded(clipped) < highest, 100.0, 0.0)
+        )
+    return np.asarray(np.clip(score, 0.0, 100.0))
+
+
+def loading_line(seconds: Floats, frames: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Fit seconds = loading + rate · frames by weighted least squares, for every submission.
+
+    Parameters
+    ----------
+    seconds
+        Shape (submissions, rows); NaN where a submission has no timing.
+    frames
+        Frames of each row, shape (rows,).
+    weights
+        Shape (sets, rows).
+
+    Returns
+    -------
+    loading, rate
+        Shape (sets, submissions); NaN where no row counts. With fewer than two distinct frame counts, loading is 0
+        and the rate the ratio of the sums.
+    """
+    defined = (~np.isnan(seconds)).astype(np.float64)
+    known = np.nan_to_num(seconds, nan=0.0)
+    centre = frames.mean()
+    offset = frames - centre  # keeps the sums small, and so exact
+    count = weights @ defined.T
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean_offset = weights @ (defined * offset).T / count
+        mean_seconds = weights @ known.T / count
+        spread = weights @ (defined * np.square(offset)).T / count - np.square(mean_offset)
+        joint = weights @ (known * offset).T / count - mean_offset * mean_seconds
+        distinct = _distinct(frames, defined, weights)
+        rate = np.where(distinct, joint / spread, mean_seconds / (mean_offset + centre))
+        loading = np.where(distinct, mean_seconds - rate * (mean_offset + centre), 0.0)
+    return np.where(count > 0, loading, np.nan), np.where(count > 0, rate, np.nan)
+
+
+def _distinct(frames: Floats, defined: Floats, weights: Floats) -> npt.NDArray[np.bool_]:
+    """Return whether the rows that count have at least two frame counts, shape (sets, submissions)."""
+    kinds = np.stack([(frames == kind).astype(np.float64) for kind in np.unique(frames)])
+    present = [(weights @ (defined * kind).T) > 0 for kind in kinds]
+    return np.asarray(np.sum(present, axis=0) > 1)
+
+
+def counted_seconds(cube: Cube) -> Floats:
+    """Return the seconds that count for every row, shape (submissions, rows).
+
+    A row that failed, in whole or in part, counts the submission's slowest row, failed ones included, so that neither a
+    fast crash nor spoiling a slow case pays. A time missing for any row is no timing at all: NaN everywhere. Both are
+    decided on the full data, whatever weights rows have later.
+    """
+    slowest = np.max(cube.seconds, axis=1, keepdims=True, initial=-np.inf)
+    timed = ~np.isnan(cube.seconds).any(axis=1, keepdims=True)
+    return np.where(timed, np.where(cube.failed, slowest, cube.seconds), np.nan)
+
+
+def behind_fewer_failures(
+    places: Floats, failed: npt.NDArray[np.bool_], weights: Floats, *, among: Sequence[bool]
+) -> Floats:
+    """Return places in which whoever failed fewer rows comes first, and only equals are parted by their places.
+
+    Parameters
+    ----------
+    places
+        Shape (sets, submissions).
+    failed
+        Which rows failed, shape (submissions, rows).
+    weights
+        Shape (sets, rows).
+    among
+        Who is ranked.
+    """
+    failures = weighted_sum(failed.astype(np.float64), weights)
+    return tie_broken_ranks(failures, places, direction=Direction.LOWER, among=among)
+
+
+def as_ones(rows: int) -> npt.NDArray[np.float64]:
+    """Return the weights of the published ranking."""
+    return np.ones((1, rows))

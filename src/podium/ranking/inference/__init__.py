@@ -1,0 +1,1 @@
+"""How sure a ranking is: resampling, stability, intervals, comparisons, sensitivity."""

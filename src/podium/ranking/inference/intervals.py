@@ -1,0 +1,220 @@
+"""Confidence intervals of means, and of what behaves like one: bootstrap-t, percentile and BCa.
+
+All start from influences: how much of a value is owed to each cluster of rows, (x − mean) / n for a mean. A resample
+that draws cluster c wᶜ times moves the value by Σ (wᶜ − 1) · influenceᶜ, exactly for a mean of clusters of one size,
+and nearly for any other smooth function of weighted rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.model import Floats, InputError
+from podium.ranking.inference.resampling import Progress, Units, over_blocks, units_of
+
+__all__ = ["COVERAGE", "Intervals", "Method", "mean_intervals"]
+
+Method = Literal["bootstrap-t", "percentile", "bca"]
+
+COVERAGE: dict[Method, str] = {
+    "bootstrap-t": "95 % intervals cover 96 % for exponential and 94 % for lognormal values, 50 cases",
+    "percentile": "95 % intervals cover only 93 % for exponential and 90 % for lognormal values, 50 cases",
+    "bca": "95 % intervals cover only 93 % for exponential and 91 % for lognormal values, 50 cases",
+}
+"""What each method keeps of its promise, from the simulation in the tests."""
+
+
+class Intervals(NamedTuple):
+    """Values with the ends of their intervals, each of shape (quantities,).
+
+    An end is infinite where too few cases tell too little.
+    """
+
+    estimate: Floats
+    low: Floats
+    high: Floats
+
+
+def mean_intervals(
+    values: npt.ArrayLike,
+    *,
+    level: float = 0.95,
+    method: Method = "bootstrap-t",
+    clusters: Sequence[str] | None = None,
+    strata: Sequence[str] | None = None,
+    replicates: int = 2000,
+    seed: int = 1,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Intervals:
+    """Return confidence intervals of means over rows.
+
+    Parameters
+    ----------
+    values
+        Shape (quantities, rows), all finite. The same resamples serve every quantity.
+    level
+        How often the interval is to cover the mean of the population that rows were drawn from.
+    method
+        "bootstrap-t" keeps its promise also where values are skewed; `COVERAGE` says what the others do.
+    clusters, strata
+        Names, one per row: rows of a cluster are drawn together, each stratum for itself.
+    replicates, seed
+        How many resamples, and which.
+    jobs, progress
+        Threads, which change no digit, and whom to tell.
+
+    References
+    ----------
+    Efron and Tibshirani 1993, An Introduction to the Bootstrap, chapters 12 to 14; see `tail` for the quantiles, which
+    are moved outwards a little where cases are few.
+
+    Examples
+    --------
+    >>> heights = [[1.0, 2.0, 2.5, 3.0, 3.5, 4.0, 4.0, 5.0, 6.0, 9.0]]
+    >>> low, high = (end.round(1).item() for end in mean_intervals(heights)[1:])
+    >>> low < 4.0 < high
+    True
+    """
+    rows = np.asarray(values, np.float64)
+    if rows.ndim != 2 or not np.isfinite(rows).all():
+        raise InputError("values must be finite numbers of shape (quantities, rows)")
+    units = units_of(clusters if clusters is not None else [str(row) for row in range(rows.shape[1])], strata)
+    estimate = rows.mean(axis=1)
+    effect = mean_influences(rows, units)
+    counts = over_blocks(
+        units,
+        lambda drawn: resampled(effect, units, drawn),
+        replicates=replicates,
+        seed=seed,
+        jobs=jobs,
+        progress=progress,
+    )
+    shifts, errors = (np.concatenate(each) for each in zip(*counts, strict=True))
+    return intervals_of(estimate, effect, units, shifts, errors, level=level, method=method)
+
+
+def mean_influences(rows: Floats, units: Units) -> Floats:
+    """Return what means over rows owe to clusters, (values, rows) → (values, clusters); NaN rows belong to no mean."""
+    known = ~np.isnan(rows)
+    count = np.maximum(known.sum(axis=1, keepdims=True), 1)
+    with np.errstate(invalid="ignore"):  # an infinite value leaves no mean to differ from
+        mean = np.sum(rows, axis=1, keepdims=True, where=known) / count
+        effect = np.where(known, (rows - mean) / count, 0.0)
+    sums = np.zeros((len(rows), len(units.names)))
+    np.add.at(sums.T, units.cluster, effect.T)
+    return sums
+
+
+def standard_error(effect: Floats, units: Units) -> Floats:
+    """Return the standard error of values from their influences, (values, clusters) → (values,)."""
+    return np.asarray(resampled(effect, units, np.ones((1, len(units.names))))[1][0])
+
+
+def resampled(effect: Floats, units: Units, counts: Floats) -> tuple[Floats, Floats]:
+    """Return how far resamples move values, and the standard errors that they see, each of shape (sets, values).
+
+    Parameters
+    ----------
+    effect
+        Influences, shape (values, clusters).
+    counts
+        How often clusters are drawn, shape (sets, clusters).
+    """
+    shift = np.zeros((len(counts), len(effect)))
+    variance = np.zeros_like(shift)
+    for stratum in units.strata:
+        size = stratum.stop - stratum.start
+        own = effect[:, stratum] - effect[:, stratum].mean(axis=1, keepdims=True)
+        moved = counts[:, stratum] @ own.T
+        shift += moved
+        if size > 1:
+            squares = counts[:, stratum] @ np.square(own).T
+            spread = squares - np.square(moved) / size
+            # What cancellation leaves of no spread at all is none.
+            variance += np.where(spread > 1e-13 * squares, spread, 0.0) * (size / (size - 1))
+    return shift, np.sqrt(variance)
+
+
+def studentised(shift: Floats, error: Floats) -> Floats:
+    """Return shift / error; 0 where both are zero, infinite where only the error is."""
+    still = np.abs(shift) <= 1e-12 * np.max(np.abs(shift), axis=0, initial=0.0)
+    infinite = np.where(still, 0.0, np.copysign(np.inf, shift))
+    return np.asarray(np.divide(shift, error, out=infinite, where=error > 0))
+
+
+def tail(level: float, units: Units) -> float:
+    """Return the share beyond each end of a bootstrap-t interval, made a little smaller where clusters are few.
+
+    Resamples of few skewed cases have lighter tails than their population. The correction is the one that Hesterberg
+    (2015, The American Statistician 69(4)) gives for percentile intervals, taken over to bootstrap-t because coverage
+    needs it, but never more than a fifth of the share: beyond that, resamples of one case repeated would decide.
+    """
+    from scipy.stats import norm, t
+
+    if not 0 < level < 1:
+        raise InputError(f"the level is {level}, but must lie between 0 and 1, as 0.95 does")
+    clusters = len(units.names)
+    freedom = clusters - len(units.strata)
+    if freedom < 1:
+        raise InputError("a single case tells nothing about others", advice="Intervals need at least two cases")
+    moved = float(norm.cdf(np.sqrt(clusters / freedom) * t.ppf((1 - level) / 2, freedom)))
+    return max(moved, 0.8 * (1 - level) / 2)
+
+
+def quantiles(values: Floats, shares: Floats) -> Floats:
+    """Return quantiles over the first axis, shares being (ends, values); of two neighbours the outer one."""
+    ordered = np.sort(values, axis=0)
+    place = shares * (len(values) + 1)
+    index = np.where(shares < 0.5, np.floor(place), np.ceil(place)).astype(np.intp) - 1
+    return np.take_along_axis(ordered, np.clip(index, 0, len(values) - 1), axis=0)
+
+
+def intervals_of(
+    estimate: Floats,
+    effect: Floats,
+    units: Units,
+    shifts: Floats,
+    errors: Floats,
+    *,
+    level: float,
+    method: Method,
+) -> Intervals:
+    """Return intervals from what resamples did to values; `shifts` and `errors` have shape (replicates, values)."""
+    if method == "bootstrap-t":
+        share = tail(level, units)
+        ends = np.array([[1 - share], [share]]) * np.ones(len(estimate))
+        far, near = quantiles(studentised(shifts, errors), ends)
+        error = standard_error(effect, units)
+        with np.errstate(invalid="ignore"):
+            low, high = (np.where(error > 0, estimate - t * error, estimate) for t in (far, near))
+        return Intervals(estimate, low, high)
+    if method == "percentile":
+        tail(level, units)  # refuses what cannot be
+        shares = np.array([[(1 - level) / 2], [(1 + level) / 2]]) * np.ones(len(estimate))
+    elif method == "bca":
+        shares = _bca_shares(effect, units, shifts, level)
+    else:
+        raise InputError(f"there is no interval {method!r}", advice=f"There are: {', '.join(get_args(Method))}")
+    low, high = estimate + quantiles(shifts, shares)
+    return Intervals(estimate, low, high)
+
+
+def _bca_shares(effect: Floats, units: Units, shifts: Floats, level: float) -> Floats:
+    """Return which quantiles the bias-corrected and accelerated interval takes, shape (2, values)."""
+    from scipy.special import ndtr, ndtri
+
+    tail(level, units)
+    below = np.mean(shifts < 0, axis=0) + np.mean(shifts == 0, axis=0) / 2
+    bias = ndtri(np.clip(below, 0.5 / len(shifts), 1 - 0.5 / len(shifts)))
+    # What is not drawn is not at play: strata differ by more than chance.
+    centred = np.concatenate([e - e.mean(axis=1, keepdims=True) for e in (effect[:, s] for s in units.strata)], axis=1)
+    squares = np.sum(np.square(centred), axis=1)
+    cubes = np.sum(centred**3, axis=1)
+    acceleration = np.divide(cubes, 6 * squares**1.5, out=np.zeros(len(effect)), where=squares > 0)
+    z = bias + ndtri(np.array([[(1 - level) / 2], [(1 + level) / 2]]))
+    return np.asarray(ndtr(bias + z / (1 - acceleration * z)))

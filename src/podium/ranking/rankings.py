@@ -1,0 +1,204 @@
+"""A ranking: the leaderboard, and everything that tells how sure it is, found out when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from podium.model import InputError, Leaderboard
+from podium.ranking.inference.confidence import Confidence, assess_confidence
+from podium.ranking.inference.intervals import Method
+from podium.ranking.inference.sensitivity import OtherRule, Sensitivity, assess_sensitivity
+from podium.ranking.inference.stability import LeftOut, Stability, assess_stability, jackknife
+from podium.ranking.inference.tidy import ranking_document, ranking_tables
+from podium.ranking.rule import Rule
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Ranking"]
+
+
+class Ranking:
+    """A leaderboard, and how sure it is.
+
+    The board is there at once; stability, intervals and sensitivity are computed when first asked for, and once.
+
+    Parameters
+    ----------
+    rule
+        A challenge's own (`challenge_rule`), or that of a table under a scheme (`scheme_rule`).
+    others
+        Makes other rules to compare with: `challenge_alternatives` or `table_alternatives`.
+    bootstrap, seed
+        How many resamples tell about stability, and which; intervals always take 2,000. 0 for none.
+    level, interval
+        Of confidence intervals, and how those of columns are made.
+    jobs
+        Threads, which change no number.
+    progress
+        Is told what is being done, how much of it is done, and of how much.
+    made_with
+        The options that made it, as a file can hold them.
+    run
+        The run that it comes from, if it comes from one; figures of cases and pages need it.
+
+    Attributes
+    ----------
+    folder
+        Where it was written, if it was.
+    """
+
+    def __init__(
+        self,
+        rule: Rule,
+        others: Callable[[], Iterable[OtherRule]] = tuple,
+        *,
+        bootstrap: int = 1000,
+        seed: int = 1,
+        level: float = 0.95,
+        interval: Method = "bootstrap-t",
+        jobs: int | None = None,
+        progress: Callable[[str, int, int], None] | None = None,
+        made_with: Mapping[str, Any] | None = None,
+        run: Any = None,
+    ) -> None:
+        self.rule = rule
+        self.bootstrap, self.seed, self.level, self.interval = bootstrap, seed, level, interval
+        self.made_with = dict(made_with or {})
+        self.run = run
+        self.folder: Path | None = None
+        self._others, self._jobs, self._progress = others, jobs, progress
+
+    @cached_property
+    def leaderboard(self) -> Leaderboard:
+        """The ranking itself."""
+        return self.rule.leaderboard()
+
+    @property
+    def places(self) -> dict[str, int | None]:
+        """The place of every submission, from the first; None where it is not ranked."""
+        return self.leaderboard.places
+
+    @cached_property
+    def stability(self) -> Stability:
+        """What becomes of the places when cases are drawn anew."""
+        self._demand()
+        return assess_stability(
+            self.rule, replicates=self.bootstrap, seed=self.seed, jobs=self._jobs, progress=self._tell("resamples")
+        )
+
+    @cached_property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """What becomes of the places without each case in turn."""
+        self._demand()
+        return tuple(jackknife(self.rule, progress=self._tell("cases left out")))
+
+    @cached_property
+    def confidence(self) -> Confidence:
+        """Intervals of values, of differences and of places."""
+        self._demand()
+        return assess_confidence(
+            self.rule,
+            level=self.level,
+            method=self.interval,
+            seed=self.seed,
+            jobs=self._jobs,
+            progress=self._tell("resamples for intervals"),
+        )
+
+    @cached_property
+    def sensitivity(self) -> Sensitivity:
+        """What other rules would have made of the same measurements."""
+        return assess_sensitivity(self.rule, self._others())
+
+    @cached_property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Everything as tidy tables by name: places, place_shares, leads, intervals, pairs, left_out, sensitivity."""
+        return ranking_tables(self)
+
+    @property
+    def intervals(self) -> pl.DataFrame:
+        """The confidence interval of every value on the board."""
+        return self.tables["intervals"]
+
+    @property
+    def comparisons(self) -> pl.DataFrame:
+        """Every two competitors compared by every criterion: difference, interval, test, and who is better."""
+        return self.tables["pairs"]
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """Everything as plain lists and numbers, for JSON."""
+        return ranking_document(self)
+
+    @property
+    def untold(self) -> str:
+        """Why it cannot be told how sure the ranking is; "" where it can."""
+        if not self.bootstrap:
+            return "No resampling was asked for."
+        if not self.rule.competitors:
+            return "Nobody is ranked."
+        if len(self.rule.units.names) < 2:
+            return "There is only one case, so nothing can be drawn anew."
+        return ""
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return the board as a table; where that can be told, with the places that each may truly have."""
+        frame = self.leaderboard.to_frame()
+        if self.untold:
+            return frame
+        places = self.tables["places"].select("submission", "best", "worst", "first_share")
+        return frame.join(places, on="submission", how="left", maintain_order="left")
+
+    def again(self, run: Any) -> Ranking:
+        """Ask the same of another run."""
+        other: Ranking = run.rank(
+            bootstrap=self.bootstrap,
+            seed=self.seed,
+            level=self.level,
+            interval=self.interval,
+            jobs=self._jobs,
+            progress=self._progress,
+        )
+        return other
+
+    def plot(self, name: str) -> Figure:
+        """Draw a figure; `podium.report.figures.FIGURES` lists their names."""
+        from podium.report import figure_of
+
+        return figure_of(self, name)
+
+    def report(self, out: str | Path | None = None, **options: Any) -> Path:
+        """Write a page about this ranking, and return where it is.
+
+        Parameters
+        ----------
+        out
+            The page, or the folder that it goes to; by default the run folder.
+        options
+            See `podium.report.write_report`.
+        """
+        from podium.report import write_report
+
+        return write_report(self, None if out is None else Path(out), **options)
+
+    def _repr_html_(self) -> str:
+        return self.leaderboard._repr_html_()
+
+    def __repr__(self) -> str:
+        first = ", ".join(entry.submission for entry in self.leaderboard.ranked if entry.place == 1) or "nobody"
+        return f"<Ranking of {len(self.rule.competitors)} by {self.rule.name}, {self.rule.edition}: {first} first>"
+
+    def _tell(self, what: str) -> Callable[[int, int], None] | None:
+        return partial(self._progress, what) if self._progress else None
+
+    def _demand(self) -> None:
+        if not self.bootstrap:
+            raise InputError(
+                "how sure a ranking is needs resamples", advice="Ask for some: rank(bootstrap=1000), --bootstrap 1000"
+            )

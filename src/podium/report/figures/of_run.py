@@ -1,0 +1,302 @@
+"""From a run to figures: which values each figure is drawn from, or why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from podium.model import Column, Direction, Floats, Measure, Purpose, Role
+from podium.ranking import counted_seconds
+from podium.report.data import ReportData
+from podium.report.figures import against_people, cases, heatmaps, ranks, values
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Drawn", "Nothing"]
+
+PANELS = 4
+"""Side by side in one figure."""
+MOST_COLUMNS = 16
+"""Of a leaderboard, in forest plots."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """There is no such figure of a run, and why."""
+
+    reason: str
+
+
+Drawn: TypeAlias = "list[tuple[str, Figure]] | Nothing"
+
+
+def _per_measure(data: ReportData, drawn: Callable[[Measure], Figure], *, ranked: bool = False) -> Drawn:
+    """Draw a figure for every measure."""
+    if ranked and not data.competitors:
+        return Nothing("Nobody is ranked.")
+    if not data.measures:
+        return Nothing("Nothing that decides was measured of single cases.")
+    return [(measure.title, drawn(measure)) for measure in data.measures]
+
+
+def draw_dots_and_boxes(data: ReportData) -> Drawn:
+    """Draw every case, one figure a measure."""
+    return _per_measure(
+        data,
+        lambda measure: cases.dots_and_boxes(
+            data.values(measure),
+            submissions=data.submissions,
+            label=measure.label,
+            failed=data.failed(measure),
+            looks=data.looks,
+        ),
+    )
+
+
+def draw_podium_plot(data: ReportData) -> Drawn:
+    """Draw who took which place in each case, one figure a measure."""
+    names = data.competitors
+    return _per_measure(
+        data,
+        lambda measure: cases.podium_plot(
+            data.values(measure, names),
+            submissions=names,
+            direction=measure.direction,
+            label=measure.label,
+            looks=data.looks,
+        ),
+        ranked=True,
+    )
+
+
+def draw_ranking_heatmap(data: ReportData) -> Drawn:
+    """Draw how often each took each place, one figure a measure."""
+    names = data.competitors
+    return _per_measure(
+        data,
+        lambda measure: heatmaps.ranking_heatmap(
+            data.values(measure, names),
+            submissions=names,
+            direction=measure.direction,
+            label=measure.label,
+            looks=data.looks,
+        ),
+        ranked=True,
+    )
+
+
+def draw_case_heatmap(data: ReportData) -> Drawn:
+    """Draw every result as a cell, one figure a measure."""
+    return _per_measure(
+        data,
+        lambda measure: heatmaps.case_heatmap(
+            data.values(measure),
+            submissions=data.submissions,
+            cases=data.cases,
+            direction=measure.direction,
+            label=measure.label,
+            failed=data.failed(measure),
+            looks=data.looks,
+        ),
+    )
+
+
+def draw_metric_correlation(data: ReportData) -> Drawn:
+    """Draw how measures agree."""
+    measures = data.measures
+    if len(measures) < 2:
+        return Nothing("There is only one measure, so there is nothing to compare it with.")
+    table = np.stack([data.values(measure) for measure in measures])
+    return [
+        (
+            "",
+            heatmaps.metric_correlation(
+                table, labels=[each.title for each in measures], directions=[each.direction for each in measures]
+            ),
+        )
+    ]
+
+
+def _order(data: ReportData, names: tuple[str, ...]) -> list[int]:
+    """Return where the competitors of an assessment stand, in the order of the board."""
+    return [names.index(name) for name in data.competitors]
+
+
+def draw_blob_plot(data: ReportData) -> Drawn:
+    """Draw places in resamples."""
+    if data.assessment is None:
+        return Nothing(data.unassessed)
+    stability, sure = data.assessment.stability, data.assessment.confidence
+    order = _order(data, stability.submissions)
+    intervals = [(sure.ranks[index].best, sure.ranks[index].worst) for index in order]
+    return [
+        (
+            "",
+            ranks.blob_plot(
+                stability.places[:, order],
+                submissions=data.competitors,
+                intervals=intervals,
+                level=sure.level,
+                looks=data.looks,
+            ),
+        )
+    ]
+
+
+def draw_lines_over_schemes(data: ReportData) -> Drawn:
+    """Draw places under other rules."""
+    if data.assessment is None:
+        return Nothing(data.unassessed)
+    if len(data.competitors) < 2:
+        return Nothing("There is only one competitor, who is first by every rule.")
+    other = data.assessment.sensitivity
+    order = _order(data, other.submissions)
+    if not other.alternatives:
+        return Nothing("There is no other rule to compare with.")
+    places = {"as published": other.published[order]} | {each.name: each.places[order] for each in other.alternatives}
+    tau = {each.name: each.tau for each in other.alternatives}
+    return [("", ranks.lines_over_schemes(places, submissions=data.competitors, tau=tau, looks=data.looks))]
+
+
+def draw_tau_violin(data: ReportData) -> Drawn:
+    """Draw how far other rankings agree with the published one."""
+    if data.assessment is None:
+        return Nothing(data.unassessed)
+    if len(data.competitors) < 2:
+        return Nothing("There is only one competitor, so there is no order to agree with.")
+    found = data.assessment
+    groups: dict[str, Floats] = {
+        f"{len(found.stability.tau):,} resamples\nof the cases": found.stability.tau,
+        f"{len(found.left_out):,} times\none case left out": np.array([each.tau for each in found.left_out]),
+    }
+    if rules := found.sensitivity.alternatives:
+        groups[f"{len(rules)} other rules"] = np.array([each.tau for each in rules])
+    if all(np.isnan(tau).all() for tau in groups.values()):
+        return Nothing("Everybody shares one place, so there is no order to agree with.")
+    return [("", ranks.tau_violin(groups))]
+
+
+def draw_significance_map(data: ReportData) -> Drawn:
+    """Draw who is better than whom: by all criteria together, then by each."""
+    if data.assessment is None:
+        return Nothing(data.unassessed)
+    if len(data.competitors) < 2:
+        return Nothing("There is only one competitor, so there is nobody to compare with.")
+    sure = data.assessment.confidence
+    if not sure.pairs:
+        return Nothing("No criterion could be compared between two competitors.")
+    order = np.ix_(*[_order(data, sure.submissions)] * 2)
+    groups = {"": sure.pairs} if len(sure.pairs) == 1 else {"all criteria": sure.pairs}
+    if len(sure.pairs) > 1:
+        groups |= {pair.criterion.measure.title: (pair,) for pair in sure.pairs}
+    return [
+        (
+            suffix,
+            ranks.significance_map(
+                [pair.adjusted[order] for pair in pairs],
+                [pair.difference[order] for pair in pairs],
+                submissions=data.competitors,
+                directions=[pair.criterion.measure.direction for pair in pairs],
+                alpha=1 - sure.level,
+                looks=data.looks,
+            ),
+        )
+        for suffix, pairs in groups.items()
+    ]
+
+
+def draw_forest_plot(data: ReportData) -> Drawn:
+    """Draw the columns of the leaderboard that have intervals."""
+    if data.assessment is None:
+        return Nothing(data.unassessed)
+    sure, scores = data.assessment.confidence, data.rule.published
+    names = list(sure.columns)[:MOST_COLUMNS]
+    if not names:
+        return Nothing("No column of the leaderboard is a value with an interval.")
+    others = {name for name, role in data.roles.items() if role is not Role.COMPETITOR}
+    shown = tuple(name for name in data.submissions if name in data.competitors or name in others)
+    where = {name: index for index, name in enumerate(sure.submissions)}
+    everyone = [data.rule.submissions.index(name) for name in shown]
+    figures = []
+    for start in range(0, len(names), PANELS):
+        columns = [scores.column(name) for name in names[start : start + PANELS]]
+        estimate = np.stack([column.values[0, everyone] for column in columns])
+        low, high = np.full((2, *estimate.shape), np.nan)
+        for row, column in enumerate(columns):
+            for place, name in enumerate(shown):
+                if name in where:
+                    found = sure.columns[column.name]
+                    low[row, place], high[row, place] = found.low[where[name]], found.high[where[name]]
+        labels = [column.measure.label for column in columns]
+        suffix = f"{start // PANELS + 1}" if len(names) > PANELS else ""
+        figures.append(
+            (suffix, values.forest_plot(estimate, low, high, submissions=shown, labels=labels, looks=data.looks))
+        )
+    return figures
+
+
+def draw_accuracy_runtime(data: ReportData) -> Drawn:
+    """Draw the criteria against the mean time, one figure each."""
+    if np.isnan(data.cube.seconds).all():
+        return Nothing("No submission reported how long it took.")
+    order = [data.cube.submissions.index(name) for name in data.submissions]
+    mean = counted_seconds(data.cube)[order].mean(axis=1)
+    if np.isnan(mean).all():
+        return Nothing("No submission reported the time of every case.")
+    scores = data.rule.published
+
+    def tells_accuracy(column: Column) -> bool:
+        measure = column.measure
+        judging = measure.direction in (Direction.HIGHER, Direction.LOWER)
+        return judging and not column.relative and measure.purpose is not Purpose.TIME
+
+    columns = [column for column in scores.criteria if tells_accuracy(column)]
+    columns = columns or [column for column in scores.columns if tells_accuracy(column)][:1]
+    places = [data.rule.submissions.index(name) for name in data.submissions]
+    return [
+        (
+            column.measure.title if len(columns) > 1 else "",
+            values.accuracy_runtime(
+                mean,
+                column.values[0, places],
+                submissions=data.submissions,
+                direction=column.measure.direction,
+                label=column.measure.label,
+                looks=data.looks,
+            ),
+        )
+        for column in columns
+    ] or Nothing("No column of the leaderboard stands for accuracy alone.")
+
+
+def draw_people_band(data: ReportData) -> Drawn:
+    """Draw submissions against people."""
+    if not data.people:
+        return Nothing("Nobody measured how far people agree: evaluate against the annotations of several raters.")
+    raters = data.people[0]
+    shown = tuple(name for name in data.submissions if name not in data.people)
+    measures = [each for each in data.measures if np.isfinite(data.values(each, (raters,))).any()]
+    if not measures or not shown:
+        return Nothing("People's agreement could not be measured in any case.")
+    clusters = data.cube.clusters
+    figures = []
+    for start in range(0, len(measures), PANELS - 1):
+        chosen = measures[start : start + PANELS - 1]
+        bands = [
+            against_people.band_of(
+                data.values(each, shown),
+                data.values(each, (raters,))[0],
+                direction=each.direction,
+                clusters=clusters,
+                bounds=(each.minimum, each.maximum),
+            )
+            for each in chosen
+        ]
+        suffix = f"{start // (PANELS - 1) + 1}" if len(measures) > PANELS - 1 else ""
+        labels = [each.label for each in chosen]
+        figures.append((suffix, against_people.people_band(bands, submissions=shown, labels=labels, looks=data.looks)))
+    return figures

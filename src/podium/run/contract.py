@@ -1,0 +1,201 @@
+"""The contract between a challenge and the engine: enforced, not trusted.
+
+A challenge declares its measures with range, direction and price. What it returns of a prediction is held against that
+declaration, and what failures cost is made out of the prices here, so that no challenge can forget it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from podium.model import Challenge, Direction, Measure, Price, Status, Value
+
+__all__ = ["Breach", "Contract", "Seal"]
+
+_SLACK = 1e-9
+"""Relative: what rounding may leave of a bound."""
+
+
+class Breach(Exception):  # noqa: N818
+    """What a challenge did is not what it declared."""
+
+
+class Contract:
+    """What a challenge has declared, and what follows from it for every value."""
+
+    def __init__(self, challenge: Challenge) -> None:
+        self._measures = {measure.name: measure for measure in challenge.measures}
+        self._demanded = [
+            (measure.name, target)
+            for measure in challenge.measures
+            if not measure.optional
+            for target in measure.targets
+        ]
+
+    def held(self, rows: Sequence[str], truth: Any, values: object) -> list[Value]:
+        """Return values with prices charged, if they are what was declared.
+
+        Parameters
+        ----------
+        rows
+            The rows of the case, all of which must be there.
+        truth
+            What prices may depend on.
+        values
+            What the challenge returned.
+
+        Raises
+        ------
+        Breach
+            With the first thing that is not as declared.
+        """
+        if not isinstance(values, list):
+            raise Breach(f"measure returned {type(values).__name__}, not a list of values")
+        known, seen, charged = set(rows), set(), []
+        for value in values:
+            measure = self._declared(value, known)
+            key = value.case, value.metric, value.target, value.unit
+            if key in seen:
+                raise Breach(f"{_named(value)} is there twice")
+            seen.add(key)
+            _check_number(value, measure)
+            charged.append(self._charged(value, measure, truth))
+        for row in rows:
+            for name, target in self._demanded:
+                if (row, name, target, "") not in seen:
+                    raise Breach(f"{_named(Value(row, name, None, target))} is not there")
+        return charged
+
+    def failed(self, rows: Iterable[str], truth: Any, status: Status, reason: str) -> list[Value]:
+        """Return what a case costs that is missing or cannot be used."""
+        return [
+            self._charged(Value(row, name, None, target, status=status, reason=reason), self._measures[name], truth)
+            for row in rows
+            for name, target in self._demanded
+        ]
+
+    def _declared(self, value: object, rows: set[str]) -> Measure:
+        if not isinstance(value, Value):
+            raise Breach(f"measure returned {type(value).__name__} where a Value should be")
+        measure = self._measures.get(value.metric)
+        if measure is None or value.target not in measure.targets:
+            raise Breach(f"{_named(value)} is not declared")
+        if value.case not in rows:
+            raise Breach(f"{_named(value)} is of {value.case!r}, which is no row of this case")
+        return measure
+
+    def _charged(self, value: Value, measure: Measure, truth: Any) -> Value:
+        """Return a value with its price, where it failed or is worse than the price."""
+        price = measure.price
+        if price is None or not price.ranked:
+            return value
+        if value.status.failed:
+            return replace(value, value=_checked_price(price, measure, truth, value))
+        if value.value is None or not price.caps or price.amount is None or value.unit:
+            return value
+        amount = _checked_price(price, measure, truth, value)
+        if amount is None or not _worse(value.value, amount, measure.direction):
+            return value
+        measured = value.value if value.measured is None else value.measured
+        return replace(value, value=amount, measured=measured)
+
+
+def _checked_price(price: Price, measure: Measure, truth: Any, value: Value) -> float | None:
+    amount = price.of(truth, value.case, value.target)
+    if amount is not None and (math.isnan(amount) or (math.isinf(amount) and not measure.infinite)):
+        raise Breach(f"the price of {_named(value)} is {amount}")
+    return amount
+
+
+def _worse(value: float, than: float, direction: Direction) -> bool:
+    match direction:
+        case Direction.HIGHER:
+            return value < than
+        case Direction.LOWER:
+            return value > than
+        case Direction.ZERO:
+            return abs(value) > abs(than)
+    return False
+
+
+def _check_number(value: Value, measure: Measure) -> None:
+    """Refuse what is no number although it is marked as one, and the reverse."""
+    if not isinstance(value.status, Status):
+        raise Breach(f"the status of {_named(value)} is {value.status!r}")
+    if value.status is not Status.OK:
+        if value.value is not None:
+            raise Breach(f"{_named(value)} is {value.status.value} and yet {value.value}")
+        if not value.reason:
+            raise Breach(f"{_named(value)} is {value.status.value} without a reason")
+        return
+    number = value.value
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        raise Breach(f"{_named(value)} is {number!r} and marked ok")
+    if math.isnan(number):
+        raise Breach(f"{_named(value)} is NaN and marked ok")
+    if math.isinf(number):
+        if not measure.infinite:
+            raise Breach(f"{_named(value)} is infinite, which is not declared")
+        return
+    least, most = measure.minimum, measure.maximum
+    if number < least - _SLACK * max(abs(least), 1) or number > most + _SLACK * max(abs(most), 1):
+        raise Breach(f"{_named(value)} is {number:g}, outside the declared range from {least:g} to {most:g}")
+
+
+def _named(value: Value) -> str:
+    return f"{value.metric} ({value.target})" if value.target else str(value.metric)
+
+
+@dataclass(frozen=True, slots=True)
+class Seal:
+    """A truth that nobody may change: its arrays are made read-only, and what else it holds is remembered.
+
+    Attributes whose name begins with an underscore, and cached properties, are an object's own business.
+    """
+
+    truth: Any
+    content: Any
+
+    @classmethod
+    def on(cls, truth: Any) -> Seal:
+        """Seal a truth."""
+        return cls(truth, _content(truth, {}))
+
+    @property
+    def broken(self) -> bool:
+        """Whether it has been changed."""
+        return bool(_content(self.truth, {}) != self.content)
+
+
+def _content(thing: Any, known: dict[int, int]) -> Any:
+    """Return what something holds, so that it can be compared later; arrays become read-only on the way."""
+    if isinstance(thing, np.ndarray):
+        thing.flags.writeable = False
+        return "array", id(thing), thing.shape, thing.dtype.str
+    if thing is None or isinstance(thing, str | bytes | int | float | complex):
+        return repr(thing)  # NaN is equal to itself here
+    if id(thing) in known:
+        return "seen", known[id(thing)]
+    known[id(thing)] = len(known)
+    if isinstance(thing, Mapping):
+        return {repr(key): _content(value, known) for key, value in thing.items()}
+    if isinstance(thing, list | tuple):
+        return type(thing).__name__, [_content(value, known) for value in thing]
+    if isinstance(thing, set | frozenset):
+        return "set", frozenset(map(repr, thing))
+    return type(thing).__qualname__, {
+        name: _content(value, known) for name, value in _attributes(thing).items() if not name.startswith("_")
+    }
+
+
+def _attributes(thing: Any) -> dict[str, Any]:
+    if is_dataclass(thing) and not isinstance(thing, type):
+        return {field.name: getattr(thing, field.name) for field in fields(thing)}
+    own = getattr(thing, "__dict__", {})
+    return {name: own[name] for name in own if not isinstance(getattr(type(thing), name, None), cached_property)}

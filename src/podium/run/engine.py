@@ -1,0 +1,262 @@
+"""Every submission measured on every case, each case kept as soon as it is done."""
+
+from __future__ import annotations
+
+import errno
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from podium import __version__
+from podium.io import read_timing
+from podium.model import Case, Challenge, InputError, Role, Status, Value
+from podium.run.measuring import CaseJob, Done, Prediction, measure_case, tabulated
+from podium.run.parts import Part, Parts, digests
+from podium.run.pools import Pool, Threads
+from podium.run.submissions import Files, Submission, opened
+
+__all__ = ["Evaluation", "found_cases", "made_by", "measure_all"]
+
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What was found out about all submissions.
+
+    Attributes
+    ----------
+    challenge
+        With the options that stood beside the truth.
+    table
+        Tidy measurements, sorted; see `SCHEMA`.
+    failures
+        What went wrong: submission, case, status and reason, sorted.
+    faults
+        What the challenge itself did wrong: submission ("" for all), case and what. They keep the board from being
+        published.
+    roles
+        Who each submission stands for.
+    truth
+        SHA-256 of every file of the truth that was read.
+    hashes
+        Likewise of each submission.
+    kept
+        How many predictions were taken over from earlier, when resuming.
+    why
+        For each reason why predictions were measured when resuming, how many of which submission.
+    """
+
+    challenge: Challenge
+    table: pl.DataFrame
+    failures: list[tuple[str, str, str, str]]
+    faults: list[tuple[str, str, str]]
+    roles: dict[str, Role]
+    truth: dict[str, str]
+    hashes: dict[str, dict[str, str]]
+    kept: int = 0
+    why: Mapping[str, Counter[str]] = field(default_factory=dict)
+
+
+def measure_all(
+    challenge: Challenge,
+    *,
+    truth: Path,
+    submissions: Sequence[Submission],
+    pool: Pool | None = None,
+    parts: Parts | None = None,
+    resume: bool = False,
+    scratch: Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Evaluation:
+    """Measure every submission on every case.
+
+    Parameters
+    ----------
+    challenge
+        Whose rules.
+    truth
+        The folder with the truth.
+    submissions
+        From `find_submissions`.
+    pool
+        Where to measure; by default in as many threads as there are processors. Results do not depend on it.
+    parts
+        Where each case is kept as soon as it is measured.
+    resume
+        Measure only what is not kept there, or was made of other files, by other rules or by another version.
+    scratch
+        Where archives are unpacked; by default where temporary files go.
+    progress
+        Called with the number of cases done and their total.
+    """
+    challenge, cases = found_cases(challenge, truth)
+    for name, role in challenge.built_in.items():
+        if name in {submission.name for submission in submissions}:
+            raise InputError(f"a submission is called {name}, like the {role.value} that Podium evaluates itself")
+    if parts is not None:
+        parts.begin(but=frozenset(case.name for case in cases) if resume else frozenset())
+    measured: list[Part] = []
+    kept, why = 0, {}  # type: int, dict[str, Counter[str]]
+    with ExitStack() as stack:
+        teams = [_Team.opening(submission, cases, stack, scratch) for submission in submissions]
+        built_in = tuple(Prediction(name, built_in=True) for name in challenge.built_in)
+        recipe, known = made_by(challenge), parts if resume else None
+        jobs = [
+            CaseJob(challenge, case, truth, (*(team.prediction(case) for team in teams), *built_in), recipe, known)
+            for case in cases
+        ]
+        for number, done in enumerate((pool or Threads()).done(measure_case, jobs), start=1):
+            if parts is None:
+                measured.append(done.part)
+            elif done.changed:
+                parts.write(done.part)
+            kept += done.kept
+            _count(why, done)
+            if progress is not None:
+                progress(number, len(cases))
+        together = _merged(_again(parts, cases) if parts is not None else measured)
+        return _finished(challenge, together, teams, cases, kept, why)
+
+
+def found_cases(challenge: Challenge, truth: Path) -> tuple[Challenge, list[Case]]:
+    """Return a challenge with the options that stand beside the truth, and the cases of the truth."""
+    if not truth.is_dir():
+        raise InputError("this is not a folder", path=truth, advice="Give the folder that holds the truth")
+    challenge = challenge.prepared(truth)
+    cases = challenge.cases(truth)
+    if not cases:
+        raise InputError(
+            f"no case of {challenge.title} was found", path=truth, advice="Is this the folder of the truth?"
+        )
+    return challenge, cases
+
+
+def made_by(challenge: Challenge) -> dict[str, Any]:
+    """Return all that decides how a case is measured, but the files."""
+    return {
+        "podium": __version__,
+        "challenge": challenge.name,
+        "version": challenge.version,
+        "edition": challenge.edition,
+        "options": {key: value for key, value in challenge.options.items() if key not in challenge.scoring_options},
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Team:
+    submission: Submission
+    files: Files | None
+    closed: str = ""
+
+    @classmethod
+    def opening(cls, submission: Submission, cases: Sequence[Case], stack: ExitStack, scratch: Path | None) -> _Team:
+        """Open a submission; an archive that cannot be opened fails every case."""
+        try:
+            return cls(submission, stack.enter_context(opened(submission, cases, scratch=scratch)))
+        except (InputError, OSError) as error:
+            if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+                raise  # that is not the team's fault
+            return cls(submission, None, str(error))
+
+    def prediction(self, case: Case) -> Prediction:
+        """Return where the prediction of a case lies, or why there is none."""
+        name = self.submission.name
+        if self.files is None:
+            return Prediction(name, status=Status.INVALID, reason=self.closed)
+        return Prediction.among(name, self.files, case)
+
+    def timing(self, rows: set[str]) -> tuple[dict[str, float], list[str], dict[str, str]]:
+        """Return the seconds of each row, what is wrong with them, and the hash of the file."""
+        path = self.files.timing if self.files else None
+        if path is None or self.files is None:
+            return {}, [], {}
+        own = digests(self.files.root, {path})
+        try:
+            seconds = {row: entry[0] for row, entry in read_timing(path).items()}
+        except (InputError, OSError) as error:
+            return {}, [f"{str(error).replace(f'{self.files.root}/', '')}; no timing is counted"], own
+        remarks = [f"timing.csv: there is no case called {row}" for row in sorted(set(seconds) - rows)]
+        if lacking := sorted(rows - set(seconds)):
+            named = ", ".join(lacking[:_MOST_NAMED]) + (" …" if len(lacking) > _MOST_NAMED else "")
+            remarks.append(f"timing.csv: {named} has no time, so no time counts")
+        return {row: value for row, value in seconds.items() if row in rows}, remarks, own
+
+
+@dataclass(frozen=True, slots=True)
+class _Together:
+    """What all parts hold, without the parts."""
+
+    table: pl.DataFrame
+    failures: list[tuple[str, str, str, str]]
+    faults: list[tuple[str, str, str]]
+    truth: dict[str, str]
+    hashes: dict[str, dict[str, str]]
+
+
+def _again(parts: Parts, cases: Sequence[Case]) -> Iterator[Part]:
+    """Yield the parts that were written."""
+    for case in cases:
+        part = parts.read(case.name)
+        if part is None:
+            raise InputError(
+                "a part file that was written cannot be read",
+                path=parts.path(case.name),
+                advice="Add --resume to measure what it held again",
+            )
+        yield part
+
+
+def _merged(parts: Iterable[Part]) -> _Together:
+    together = _Together(tabulated([]), [], [], {}, {})
+    tables = [together.table]
+    for part in parts:
+        tables.append(part.table)
+        together.failures.extend(part.failures)
+        together.faults.extend((name, part.case, what) for name, what in part.faults)
+        together.truth.update(part.truth)
+        for name, files in part.hashes.items():
+            together.hashes.setdefault(name, {}).update(files)
+    return _Together(pl.concat(tables), together.failures, together.faults, together.truth, together.hashes)
+
+
+def _finished(
+    challenge: Challenge,
+    together: _Together,
+    teams: Sequence[_Team],
+    cases: Sequence[Case],
+    kept: int,
+    why: Mapping[str, Counter[str]],
+) -> Evaluation:
+    """Add what concerns a submission as a whole: its times, and files that nobody asked for."""
+    rows = set(together.table["case"].unique().to_list())
+    failures, seconds, hashes = list(together.failures), [], {}
+    for team in teams:
+        name = team.submission.name
+        timing, remarks, own = team.timing(rows)
+        hashes[name] = together.hashes.get(name, {}) | own
+        seconds += [(name, Value(row, challenge.time.name, time)) for row, time in timing.items()]
+        remarks += team.files.unexpected(cases) if team.files else []
+        failures += [(name, "", "warning", remark) for remark in remarks]
+    return Evaluation(
+        challenge=challenge,
+        table=pl.concat([together.table, tabulated(seconds)]).sort("submission", "case", "unit", "target", "metric"),
+        failures=sorted(set(failures)),
+        faults=sorted(together.faults),
+        roles={team.submission.name: team.submission.role for team in teams} | dict(challenge.built_in),
+        truth=together.truth,
+        hashes=hashes,
+        kept=kept,
+        why=why,
+    )
+
+
+def _count(why: dict[str, Counter[str]], done: Done) -> None:
+    for name, reason in done.why.items():
+        if reason:
+            why.setdefault(reason, Counter())[name] += 1

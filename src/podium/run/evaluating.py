@@ -1,0 +1,118 @@
+"""An evaluation into a run folder: measured, ranked, and complete before anything that was there goes."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+
+from podium.io import json_text, parquet_bytes
+from podium.model import Challenge, InputError
+from podium.run.engine import Evaluation, measure_all
+from podium.run.folder import RunFolder
+from podium.run.parts import sole_writer
+from podium.run.pools import Threads, dask_pool
+from podium.run.record import RunRecord
+from podium.run.results import failures_text, leaderboard_files, metrics_files
+from podium.run.runs import Run, failures_frame
+from podium.run.submissions import Limits, find_submissions
+
+__all__ = ["evaluate_into"]
+
+
+def evaluate_into(
+    out: Path,
+    challenge: Challenge,
+    *,
+    truth: Path,
+    submissions: Path,
+    jobs: int | None = None,
+    baselines: Sequence[str] = (),
+    references: Sequence[str] = (),
+    resume: bool = False,
+    restart: bool = False,
+    dask: str | None = None,
+    limits: Limits | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> Run:
+    """Measure every submission on every case, rank them, and write a run folder.
+
+    Parameters
+    ----------
+    out
+        The run folder: new, empty, or a run that is to be resumed or made anew.
+    challenge
+        Whose rules.
+    truth, submissions
+        The folder with the truth, and that with one entry per team.
+    jobs
+        Threads; by default as many as there are processors. Results do not depend on it.
+    baselines, references
+        Names of submissions that are shown but not ranked: simple methods, and people.
+    resume, restart
+        Measure only what is missing or whose inputs changed; or begin anew. A run that was there
+        stays until the new one is complete.
+    dask
+        Measure on a Dask cluster: tcp://scheduler:8786, or local:N.
+    limits
+        How much a submission may hold.
+    progress
+        Called with the number of cases done and their total.
+    say
+        Is told what a person may want to know meanwhile.
+    """
+    started = datetime.now(UTC)
+    if resume and restart:
+        raise InputError("a run is either resumed or made anew", advice="Give --resume or --restart, not both")
+    if not truth.is_dir():
+        raise InputError("this is not a folder", path=truth, advice="Give the folder that holds the truth")
+    teams = find_submissions(
+        submissions, baselines=tuple(baselines), references=tuple(references), truth=truth, limits=limits
+    )
+    for inputs, what in ((truth, "the truth"), (submissions, "the submissions")):
+        if out.resolve() == inputs.resolve() or inputs.resolve() in out.resolve().parents:
+            raise InputError(f"the run folder would lie among {what}", path=out, advice="Give another folder as --out")
+    folder = RunFolder(out)
+    folder.begin(resume=resume, restart=restart)
+    with sole_writer(out), ExitStack() as stack:
+        scratch = folder.parts.folder / "unpacked"
+        shutil.rmtree(scratch, ignore_errors=True)  # of a run that was killed
+        scratch.mkdir(parents=True)
+        stack.callback(shutil.rmtree, scratch, ignore_errors=True)
+        pool = stack.enter_context(dask_pool(dask, say=say)) if dask else Threads(jobs)
+        found = measure_all(
+            challenge,
+            truth=truth,
+            submissions=teams,
+            pool=pool,
+            parts=folder.parts,
+            resume=resume,
+            scratch=scratch,
+            progress=progress,
+        )
+        places = {team.name: team.path for team in teams}
+        ended = datetime.now(UTC)
+        record = RunRecord.of(found, folder=out, truth=truth, places=places, started=started, ended=ended)
+        run = Run(found.challenge, record, found.table, failures_frame(found.failures), folder=out)
+        folder.replace(_files(run, found))
+        folder.parts.finish()
+    run.kept, run.why = found.kept, found.why
+    return run
+
+
+def _files(run: Run, found: Evaluation) -> dict[str, bytes]:
+    """Return everything that a run folder holds."""
+    files = {
+        "measurements.parquet": parquet_bytes(found.table),
+        "failures.csv": failures_text(found.failures).encode("utf-8", "backslashreplace"),
+        "run.json": json_text(run.record.document()).encode("utf-8", "backslashreplace"),
+        **metrics_files(found.table, list(found.roles)),
+    }
+    if not run.withheld:
+        files |= leaderboard_files(run.leaderboard, found.challenge.options)
+        tables = found.challenge.further_tables(run.cube, run.roles)
+        files |= {name: text.encode("utf-8", "backslashreplace") for name, text in tables.items()}
+    return files

@@ -1,0 +1,174 @@
+"""The run folder as a place: nothing in it is ever half written, and nothing that Podium did not write is deleted.
+
+What Podium has written is listed in `.podium.json`. A new run is complete in `.new` before anything of the old one
+goes; if the machine stops in between, the next call carries on where it stopped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from podium.io import json_text, write_bytes
+from podium.model import InputError
+from podium.run.parts import LOCK, Parts
+
+__all__ = ["RunFolder"]
+
+_MANIFEST = ".podium.json"
+_NEW = ".new"
+_COMPLETE = "complete.json"
+_FIRST_EDITION = (
+    "run.json",
+    "measurements.parquet",
+    "failures.csv",
+    "people.csv",
+    "leaderboard.csv",
+    "leaderboard.json",
+    "leaderboard.md",
+    "ranking.json",
+    "report.html",
+    *(f"{name}.csv" for name in ("places", "place_shares", "leads", "intervals", "pairs", "left_out", "sensitivity")),
+)
+"""What runs wrote that did not list it."""
+
+
+class RunFolder:
+    """A folder that holds a run, or may come to hold one.
+
+    Parameters
+    ----------
+    path
+        Where.
+    mark
+        The file that tells that the work is whole: run.json, or another of a survey.
+    """
+
+    def __init__(self, path: Path, *, mark: str = "run.json") -> None:
+        self.path = path
+        self.parts = Parts(path)
+        self._mark = mark
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is a whole run."""
+        return (self.path / self._mark).is_file()
+
+    def begin(self, *, resume: bool, restart: bool) -> None:
+        """Refuse a folder that holds something, unless it is a run that is to be resumed or made anew."""
+        if self.path.exists() and not self.path.is_dir():
+            raise InputError("this is not a folder", path=self.path, advice="Give a new folder as --out")
+        self.recover()
+        if resume or restart:
+            ours = {*self.written(), LOCK, _MANIFEST, _NEW, self.parts.folder.name}
+            taken = [name for name in (*_FIRST_EDITION, self.parts.folder.name, "metrics") if name not in ours]
+            if strange := [name for name in taken if (self.path / name).exists() and not self.finished]:
+                raise InputError(
+                    f"{strange[0]} is in this folder, and Podium did not write it",
+                    path=self.path,
+                    advice="Give a new folder as --out",
+                )
+            return
+        advice = "Add --resume to go on with it, --restart to make it anew, or give another folder as --out"
+        if self.parts.unfinished:
+            raise InputError(
+                f"an unfinished run is here, with {len(self.parts)} cases measured", path=self.path, advice=advice
+            )
+        if self.finished:
+            raise InputError("a finished run is here", path=self.path, advice=advice)
+        if self.path.is_dir() and any(entry.name != LOCK for entry in os.scandir(self.path)):
+            raise InputError(
+                "this folder is not empty, and no run", path=self.path, advice="Give a new folder as --out"
+            )
+
+    def written(self) -> list[str]:
+        """Return what Podium has written here, by path inside the folder."""
+        try:
+            return list(map(str, json.loads((self.path / _MANIFEST).read_text(encoding="utf-8"))["files"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return self._written_before_it_was_listed() if self.finished else []
+
+    def _written_before_it_was_listed(self) -> list[str]:
+        names = [name for name in _FIRST_EDITION if (self.path / name).is_file()]
+        try:
+            roles = json.loads((self.path / self._mark).read_text(encoding="utf-8"))["roles"]
+        except (OSError, ValueError, KeyError, TypeError):
+            roles = {}
+        metrics = (f"metrics/{name}.json" for name in roles)
+        drawn = [path for form in ("svg", "pdf", "png") for path in (self.path / "figures").rglob(f"*.{form}")]
+        figures = sorted(path.relative_to(self.path).as_posix() for path in drawn)
+        return [*names, *(name for name in metrics if (self.path / name).is_file()), *figures]
+
+    def replace(self, files: Mapping[str, bytes]) -> None:
+        """Let a whole run appear in place of what was here, which stays until the new one is complete."""
+        staged = self.path / _NEW
+        shutil.rmtree(staged, ignore_errors=True)
+        for name, content in files.items():
+            path = staged / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+        plan = {"files": list(files), "before": self.written()}
+        write_bytes(staged / _COMPLETE, json_text(plan).encode())
+        self.recover()
+
+    def recover(self) -> None:
+        """Carry on with a replacement that was cut short; one that was not complete yet is forgotten."""
+        staged = self.path / _NEW
+        if not staged.is_dir():
+            return
+        try:
+            plan = json.loads((staged / _COMPLETE).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            shutil.rmtree(staged)
+            return
+        new = sorted(plan["files"], key=lambda name: name == self._mark)  # which makes it a run, so it comes last
+        self._remove(set(plan["before"]) - set(new))
+        for name in new:
+            if (staged / name).exists():
+                (self.path / name).parent.mkdir(parents=True, exist_ok=True)
+                (staged / name).replace(self.path / name)
+        self._list(new)
+        shutil.rmtree(staged)
+
+    def add(self, files: Mapping[str, bytes], *, overwrite: bool = False) -> None:
+        """Write more files, each complete or not at all; others' files are overwritten only where that is asked for."""
+        self.claim(files, overwrite=overwrite)
+        for name, content in files.items():
+            (self.path / name).parent.mkdir(parents=True, exist_ok=True)
+            write_bytes(self.path / name, content)
+
+    def claim(self, names: Iterable[str], *, overwrite: bool = False) -> None:
+        """List files as Podium's before they are written; refuse those that are there and are somebody else's."""
+        known = self.written()
+        fresh = [name for name in names if name not in known]
+        for name in fresh:
+            if (self.path / name).exists() and not overwrite:
+                raise InputError(
+                    "this file is in the way, and Podium did not write it", path=self.path / name, advice="Move it"
+                )
+        if fresh:
+            self._list([*known, *fresh])
+
+    def forget(self, which: Callable[[str], bool]) -> None:
+        """Remove some of what Podium has written."""
+        known = self.written()
+        self._remove({name for name in known if which(name)})
+        self._list([name for name in known if not which(name)])
+
+    def _list(self, names: Iterable[str]) -> None:
+        document: dict[str, Any] = {"schema": 1, "files": sorted(set(names))}
+        write_bytes(self.path / _MANIFEST, json_text(document).encode())
+
+    def _remove(self, names: set[str]) -> None:
+        for name in sorted(names):
+            (self.path / name).unlink(missing_ok=True)
+        for folder in sorted({parent for name in names for parent in Path(name).parents[:-1]}, key=str, reverse=True):
+            if (self.path / folder).is_dir() and not any((self.path / folder).iterdir()):
+                (self.path / folder).rmdir()

@@ -1,0 +1,327 @@
+"""One case: its truth read once, and every prediction measured against it. The unit of work, wherever it is done."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+import polars as pl
+
+from podium.io import noting_files
+from podium.model import Case, Challenge, InputError, Status, Value
+from podium.run.contract import Breach, Contract, Seal
+from podium.run.parts import Part, Parts, digests
+from podium.run.submissions import Files
+
+__all__ = ["SCHEMA", "CaseJob", "Done", "Prediction", "measure_case", "tabulated"]
+
+_MOST_NAMED = 5  # rows of one file that share a reason are named one by one up to this many
+_THIS_MACHINE = {errno.ENOSPC, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EDQUOT}
+"""Errors that are nobody's fault who takes part."""
+
+SCHEMA = {
+    "submission": pl.String,
+    "case": pl.String,
+    "unit": pl.String,
+    "target": pl.String,
+    "metric": pl.String,
+    "value": pl.Float64,
+    "measured": pl.Float64,
+    "status": pl.String,
+    "reason": pl.String,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """Where a submission's prediction of a case lies, or why there is none.
+
+    What is built in, a baseline or people, has no files: it follows from the truth.
+    """
+
+    submission: str
+    root: Path | None = None
+    path: Path | None = None
+    status: Status = Status.OK
+    reason: str = ""
+    built_in: bool = False
+
+    @classmethod
+    def among(cls, submission: str, files: Files, case: Case) -> Self:
+        """Find the prediction of a case among the files of a submission."""
+        try:
+            path = files.find(case)
+        except (InputError, OSError) as error:
+            return cls(submission, status=Status.INVALID, reason=str(error))
+        if path is None:
+            return cls(submission, status=Status.MISSING, reason=f"there is no {case.expected[0]}")
+        return cls(submission, files.root, path)
+
+    def files(self) -> set[Path]:
+        """Return its own files."""
+        if self.path is None:
+            return set()
+        return {file for file in self.path.rglob("*") if file.is_file()} if self.path.is_dir() else {self.path}
+
+    def digests(self, *, besides: set[Path] | frozenset[Path] = frozenset()) -> dict[str, str]:
+        """Return the SHA-256 of its files, and of others that were read with them, by path inside the submission."""
+        return digests(self.root, self.files() | besides) if self.root is not None else {}
+
+
+@dataclass(frozen=True, slots=True)
+class CaseJob:
+    """A case and all its predictions; `parts` where what is known already may be used, `made_by` as in a part."""
+
+    challenge: Challenge
+    case: Case
+    truth: Path
+    predictions: tuple[Prediction, ...]
+    made_by: Mapping[str, Any]
+    parts: Parts | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A measured case.
+
+    Attributes
+    ----------
+    part
+        All that is known of it now.
+    why
+        For each submission that was measured, why; no reasons where nothing was known before.
+    kept
+        How many submissions were not measured again.
+    changed
+        Whether the part differs from the one that was known.
+    """
+
+    part: Part
+    why: Mapping[str, str]
+    kept: int
+    changed: bool
+
+
+def measure_case(job: CaseJob) -> Done:
+    """Measure a case, or as much of it as is not known yet."""
+    known, why = _to_measure(job)
+    if known is not None:
+        gone = known.lost.keys() - {prediction.submission for prediction in job.predictions}
+        known = _without(known, {*gone, *why})
+        if not why:
+            return Done(known, {}, kept=_submissions(job, known), changed=bool(gone))
+    part = _Measurement(job).part([p for p in job.predictions if p.submission in why])
+    if known is None:
+        return Done(part, why, kept=0, changed=True)
+    return Done(_joined(known, part), why, kept=_submissions(job, known), changed=True)
+
+
+def _submissions(job: CaseJob, part: Part) -> int:
+    built_in = {prediction.submission for prediction in job.predictions if prediction.built_in}
+    return len(part.lost.keys() - built_in)
+
+
+def _to_measure(job: CaseJob) -> tuple[Part | None, dict[str, str]]:
+    """Return what is known of a case and still holds, and who has to be measured, with the reason."""
+    known = "" if job.parts is None else job.parts.still_true(job.case.name, job.made_by, job.truth, job.case.files)
+    if isinstance(known, str):
+        return None, {prediction.submission: known for prediction in job.predictions}
+    stale = {prediction.submission: _stale(known, prediction) for prediction in job.predictions}
+    return known, {name: reason for name, reason in stale.items() if reason}
+
+
+def _stale(known: Part, prediction: Prediction) -> str:
+    """Return why a prediction has to be measured, nothing if what is known of it still holds."""
+    name = prediction.submission
+    if name not in known.lost:
+        return "left unmeasured" if any(name == who or not who for who, _ in known.faults) else "new"
+    if prediction.built_in:
+        return ""
+    if prediction.path is None or prediction.root is None:
+        told = {failure[2:] for failure in known.failures if failure[0] == name}
+        return "" if (prediction.status.value, prediction.reason) in told else "changed"
+    recorded = known.hashes.get(name, {})
+    now = prediction.digests(besides={prediction.root / inside for inside in recorded})
+    return "" if now == recorded else "changed"
+
+
+class _Measurement:
+    """The measuring of one case: what was read, and what became of each prediction."""
+
+    def __init__(self, job: CaseJob) -> None:
+        self._job = job
+        self._challenge, self._case = job.challenge, job.case
+        self._contract = Contract(job.challenge)
+        self._truth_files = set(job.case.files)
+        self._values: dict[str, list[Value]] = {}
+        self._hashes: dict[str, Mapping[str, str]] = {}
+        self._breaches: dict[str, str] = {}
+        self._faults: list[tuple[str, str]] = []
+        self._sound = False  # whether a prediction was measured as it should be
+
+    def part(self, predictions: list[Prediction]) -> Part:
+        """Measure the predictions of the case."""
+        try:
+            self._load()
+        except (InputError, OSError) as error:
+            _raise_if_machine(error)
+            self._faults.append(("", f"the truth cannot be used: {error}"))
+            return self._collected()
+        except Exception as error:
+            _raise_if_machine(error)
+            self._faults.append(("", f"load raised {_told(error)}"))
+            return self._collected()
+        for prediction in predictions:
+            self._measure(prediction)
+        self._blame({prediction.submission: prediction for prediction in predictions})
+        return self._collected()
+
+    def _load(self) -> None:
+        with noting_files() as read:
+            truth = self._challenge.load(self._case)
+        self._truth_files |= set(read)
+        self._rows = self._challenge.rows(self._case, truth)
+        self._seal = Seal.on(truth)
+
+    def _measure(self, prediction: Prediction) -> None:
+        """Measure one prediction, or note why that cannot be done, and whose fault it may be."""
+        name, challenge = prediction.submission, self._challenge
+        if prediction.built_in:
+            self._hold(name, lambda truth: challenge.measure_built_in(name, self._case, truth))
+            return
+        if prediction.path is None:
+            self._charge(name, prediction.status, prediction.reason)
+            return
+        path = prediction.path
+        with noting_files() as read:
+            self._sound |= self._hold(
+                name, lambda truth: challenge.measure(self._case, truth, path), root=prediction.root
+            )
+        self._hashes[name] = prediction.digests(besides=set(read))
+
+    def _hold(self, name: str, measure: Callable[[Any], list[Value]], *, root: Path | None = None) -> bool:
+        """Measure, and hold what comes out against the contract; return whether it is as it should be."""
+        try:
+            values = measure(self._seal.truth)
+            if self._seal.broken:
+                raise Breach("measure changed the truth")
+            self._values[name] = self._contract.held(self._rows, self._seal.truth, values)
+        except (InputError, OSError) as error:
+            _raise_if_machine(error)
+            self._charge(name, Status.INVALID, str(error).replace(f"{root}/", ""))
+        except Breach as breach:
+            self._breaches[name] = str(breach)
+        except Exception as error:
+            _raise_if_machine(error)
+            self._breaches[name] = f"measure raised {_told(error)}"
+        else:
+            return True
+        if self._seal.broken:
+            self._load()
+        return False
+
+    def _charge(self, name: str, status: Status, reason: str) -> None:
+        try:
+            self._values[name] = self._contract.failed(self._rows, self._seal.truth, status, reason)
+        except Exception as error:  # a price that cannot be computed is the challenge's fault
+            _raise_if_machine(error)
+            self._faults.append((name, f"the price of a failure raised {_told(error)}"))
+
+    def _blame(self, predictions: Mapping[str, Prediction]) -> None:
+        """Decide whose fault each breach is: the prediction's only where the case can be measured without it."""
+        for name, what in self._breaches.items():
+            if not predictions[name].built_in and (self._sound or self._measurable()):
+                reason = f"this prediction breaks the evaluation ({what}), others of this case do not"
+                self._charge(name, Status.INVALID, reason)
+            else:
+                self._faults.append((name, what))
+                self._hashes.pop(name, None)
+
+    def _measurable(self) -> bool:
+        """Find out whether the case can be measured at all, by the truth itself, where that can be a prediction."""
+        path = self._challenge.truth_as_prediction(self._case)
+        if path is None:
+            return False
+        name = "\0truth"
+        self._sound = self._hold(name, lambda truth: self._challenge.measure(self._case, truth, path))
+        self._values.pop(name, None)
+        self._breaches = {who: what for who, what in self._breaches.items() if who != name}
+        return self._sound
+
+    def _collected(self) -> Part:
+        failures = [line for name, values in self._values.items() for line in _failures(name, values)]
+        lost = {
+            name: tuple(sorted({value.case for value in values if value.status.failed}))
+            for name, values in self._values.items()
+        }
+        return Part(
+            self._case.name,
+            self._job.made_by,
+            digests(self._job.truth, self._truth_files),
+            tabulated([(name, value) for name, values in self._values.items() for value in values]),
+            self._hashes,
+            lost,
+            tuple(failures),
+            tuple(self._faults),
+        )
+
+
+def _raise_if_machine(error: Exception) -> None:
+    """Let go on what no prediction and no challenge is to blame for: a full disk, too little memory."""
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _THIS_MACHINE):
+        raise error
+
+
+def _told(error: Exception) -> str:
+    text = " ".join(str(error).split())[:200]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _without(part: Part, names: set[str]) -> Part:
+    """Return a part without what it says about some submissions."""
+    if not names:
+        return part
+    return replace(
+        part,
+        table=part.table.filter(~pl.col("submission").is_in(list(names))),
+        hashes={name: files for name, files in part.hashes.items() if name not in names},
+        lost={name: rows for name, rows in part.lost.items() if name not in names},
+        failures=tuple(failure for failure in part.failures if failure[0] not in names),
+        faults=tuple(fault for fault in part.faults if fault[0] and fault[0] not in names),
+    )
+
+
+def _joined(kept: Part, new: Part) -> Part:
+    return replace(
+        new,
+        table=pl.concat([kept.table, new.table]),
+        hashes={**kept.hashes, **new.hashes},
+        lost={**kept.lost, **new.lost},
+        failures=(*kept.failures, *new.failures),
+        faults=(*kept.faults, *new.faults),
+    )
+
+
+def _failures(name: str, values: list[Value]) -> list[tuple[str, str, str, str]]:
+    """Return one line for each thing that went wrong, however many values or rows of one file it cost."""
+    rows: dict[tuple[str, str], dict[str, None]] = {}
+    for value in values:
+        if value.reason and value.status is not Status.UNDEFINED:
+            status = "warning" if value.status is Status.OK else value.status.value
+            rows.setdefault((status, value.reason), {})[value.case] = None
+    lines = []
+    for (status, reason), cases in rows.items():
+        named = list(cases) if len(cases) <= _MOST_NAMED else [f"{min(cases)} and {len(cases) - 1} more"]
+        lines += [(name, case, status, reason) for case in named]
+    return lines
+
+
+def tabulated(values: list[tuple[str, Value]]) -> pl.DataFrame:
+    """Return the values of submissions as a tidy table."""
+    rows = [
+        (name, v.case, v.unit, v.target, v.metric, v.value, v.measured, v.status.value, v.reason) for name, v in values
+    ]
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row")

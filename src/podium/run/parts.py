@@ -1,0 +1,164 @@
+"""Part files: what is known of each case of work under way, complete or absent, so that nothing measured is lost."""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import json
+import os
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from podium.io import digest, parquet_bytes, write_bytes
+from podium.model import InputError
+
+__all__ = ["LOCK", "Part", "Parts", "sole_writer"]
+
+LOCK = ".lock"
+_KEY = "podium"
+_SUFFIX = ".part"
+_UNFINISHED = "unfinished"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """Everything that is kept of a case.
+
+    Attributes
+    ----------
+    case
+        Its name.
+    made_by
+        What decides how a case is measured: challenge, version, edition, options and Podium's own version.
+    truth
+        SHA-256 of every file of the truth that was read, by its path inside the truth.
+    table
+        Its measurements, or whatever else was found out; see `SCHEMA`.
+    hashes
+        SHA-256 of the files that were measured: the submission's name, then the path inside it.
+    lost
+        Rows that each submission failed; who is not named here was not measured.
+    failures
+        What went wrong: submission, case, status and reason.
+    faults
+        What the challenge itself did wrong: submission ("" for all of them) and what.
+    """
+
+    case: str
+    made_by: Mapping[str, Any]
+    truth: Mapping[str, str]
+    table: pl.DataFrame
+    hashes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    lost: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    failures: tuple[tuple[str, str, str, str], ...] = ()
+    faults: tuple[tuple[str, str], ...] = ()
+
+
+class Parts:
+    """The part files in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "parts"
+
+    def __len__(self) -> int:
+        return len(list(self.folder.glob(f"[!.]*{_SUFFIX}")))
+
+    def path(self, case: str) -> Path:
+        """Return where a case's part lies: its name as far as a file may be called that, and a digest of all of it."""
+        kept = "".join(c if c.isalnum() or c in "-_." else "_" for c in case)[:80].lstrip(".")
+        return self.folder / f"{kept}-{sha256(case.encode(errors='surrogateescape')).hexdigest()[:12]}{_SUFFIX}"
+
+    def write(self, part: Part) -> None:
+        """Let a part appear, complete or not at all; its first line is a checksum of the rest."""
+        facts = {
+            name: getattr(part, name) for name in ("case", "made_by", "truth", "hashes", "lost", "failures", "faults")
+        }
+        packed = parquet_bytes(part.table, metadata={_KEY: json.dumps(facts, sort_keys=True)})
+        write_bytes(self.path(part.case), sha256(packed).hexdigest().encode() + b"\n" + packed)
+
+    def read(self, case: str) -> Part | None:
+        """Return the part of a case; None if there is none, or it is not what was written."""
+        try:
+            checksum, _, packed = self.path(case).read_bytes().partition(b"\n")
+        except OSError:
+            return None
+        if sha256(packed).hexdigest().encode() != checksum:
+            return None  # it is measured again, as if it had never been
+        facts = json.loads(pl.read_parquet_metadata(io.BytesIO(packed))[_KEY])
+        return Part(
+            case=facts["case"],
+            made_by=facts["made_by"],
+            truth=facts["truth"],
+            table=pl.read_parquet(io.BytesIO(packed)),
+            hashes=facts["hashes"],
+            lost={name: tuple(rows) for name, rows in facts["lost"].items()},
+            failures=tuple(tuple(failure) for failure in facts["failures"]),
+            faults=tuple(tuple(fault) for fault in facts["faults"]),
+        )
+
+    def still_true(self, case: str, made_by: Mapping[str, Any], truth: Path, files: tuple[Path, ...]) -> Part | str:
+        """Return the part of a case, if the truth is what it was and it would be made alike; else why not."""
+        known = self.read(case)
+        if known is None:
+            return "not measured yet"
+        keys = {*known.made_by, *made_by}
+        if changed := sorted(key for key in keys if known.made_by.get(key) != made_by.get(key)):
+            return f"other {' and '.join(changed)}"
+        if digests(truth, {*files, *(truth / name for name in known.truth)}) != known.truth:
+            return "the truth changed"
+        return known
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether work began here and did not end."""
+        return (self.folder / _UNFINISHED).exists()
+
+    def begin(self, *, but: frozenset[str] = frozenset()) -> None:
+        """Remove the parts of all cases but some, and what a killed run left half written; note that work began."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        kept = {self.path(case) for case in but}
+        for path in self.folder.iterdir():
+            if path not in kept and path.is_file():
+                path.unlink()
+        (self.folder / _UNFINISHED).touch()
+
+    def finish(self) -> None:
+        """Note that everything was written."""
+        (self.folder / _UNFINISHED).unlink(missing_ok=True)
+
+
+def digests(root: Path, files: set[Path]) -> dict[str, str]:
+    """Return the SHA-256 of files by their path inside a folder, without those that are gone or lie outside."""
+    inside = {path: path.relative_to(root).as_posix() for path in files if path.is_relative_to(root) and path.is_file()}
+    return {name: digest(path) for path, name in sorted(inside.items(), key=lambda item: item[1])}
+
+
+@contextmanager
+def sole_writer(folder: Path) -> Iterator[None]:
+    """Let nobody else write to a folder meanwhile; the lock ends with the process, however that ends."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / LOCK).open("a+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            lock.seek(0)
+            who = lock.read().strip() or "somebody"
+            raise InputError(
+                f"another run is writing to this folder ({who})",
+                path=folder,
+                advice="Wait for it to end, or give another --out",
+            ) from None
+        lock.truncate(0)
+        lock.write(f"process {os.getpid()} on {socket.gethostname()}")
+        lock.flush()
+        try:
+            yield
+        finally:
+            lock.truncate(0)

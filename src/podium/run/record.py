@@ -1,0 +1,173 @@
+"""run.json: what was run, by what, of which files. A typed document with a schema that only grows."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Mapping
+from datetime import datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from podium import __version__
+from podium.model import InputError, Role
+from podium.run.engine import Evaluation
+
+__all__ = ["SCHEMA_NUMBER", "Input", "Machine", "RunRecord", "read_record"]
+
+SCHEMA_NUMBER = 2
+_PACKAGES = ("numpy", "scipy", "numba", "isal", "nibabel", "SimpleITK", "h5py", "polars")
+
+
+class _Document(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+class Input(_Document):
+    """A truth or a submission: where it lay, as seen from anywhere and from the run folder, and what was read of it."""
+
+    path: str
+    relative: str = ""
+    sha256: dict[str, str] = Field(default_factory=dict)
+
+    @classmethod
+    def at(cls, place: Path, files: Mapping[str, str], folder: Path) -> Self:
+        """Return the record of an input of the run in a folder."""
+        absolute = place.absolute()  # links stay as they are: they may be what moves
+        return cls(
+            path=str(absolute),
+            relative=os.path.relpath(absolute, folder.absolute()),
+            sha256=dict(sorted(files.items())),
+        )
+
+    def find(self, folder: Path | None) -> Path | None:
+        """Return where the input is now: where it was, or the same way from the run folder; None if it is gone."""
+        places = [Path(self.path)]
+        if folder is not None and self.relative:
+            places.append(Path(os.path.normpath(folder.absolute() / self.relative)))
+        elif folder is not None and not places[0].is_absolute():  # runs of schema 1 keep what was typed
+            places += [parent / self.path for parent in folder.absolute().parents]
+        return next((place for place in places if self.path and place.exists()), None)
+
+
+class Machine(_Document):
+    """Where a run was made."""
+
+    system: str = ""
+    python: str = ""
+    cores: int | None = None
+
+
+class RunRecord(_Document):
+    """What run.json says.
+
+    Attributes
+    ----------
+    schema_number
+        Of this document; `schema` in the file.
+    podium, challenge, version, edition, options
+        Who measured, by which rules.
+    truth, submissions
+        The inputs.
+    roles
+        Who each submission stands for.
+    faults
+        What the challenge did wrong: submission, case, and what. While there are any, there is no leaderboard.
+    started, ended, machine, packages
+        When and where.
+    """
+
+    schema_number: int = Field(default=SCHEMA_NUMBER, alias="schema")
+    podium: str
+    challenge: str
+    version: int
+    edition: str
+    options: dict[str, Any]
+    truth: Input
+    submissions: dict[str, Input]
+    roles: dict[str, Role]
+    faults: list[tuple[str, str, str]] = Field(default_factory=list)
+    started: datetime
+    ended: datetime
+    machine: Machine
+    packages: dict[str, str] = Field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        found: Evaluation,
+        *,
+        folder: Path,
+        truth: Path,
+        places: Mapping[str, Path],
+        started: datetime,
+        ended: datetime,
+    ) -> Self:
+        """Return the record of an evaluation that goes to a folder."""
+        challenge = found.challenge
+        return cls(
+            podium=__version__,
+            challenge=challenge.name,
+            version=challenge.version,
+            edition=challenge.edition,
+            options=challenge.options,
+            truth=Input.at(truth, found.truth, folder),
+            submissions={name: Input.at(place, found.hashes[name], folder) for name, place in sorted(places.items())},
+            roles=dict(sorted(found.roles.items())),
+            faults=found.faults,
+            started=started.replace(microsecond=0),
+            ended=ended.replace(microsecond=0),
+            machine=Machine(system=platform.platform(), python=platform.python_version(), cores=os.cpu_count()),
+            packages={name: _version(name) for name in _PACKAGES},
+        )
+
+    def document(self) -> dict[str, Any]:
+        """Return it as plain lists and numbers, for JSON."""
+        return self.model_dump(mode="json", by_alias=True)
+
+
+def read_record(folder: Path) -> RunRecord:
+    """Read the run.json of a run folder, of this schema or an older one."""
+    path = folder / "run.json"
+    if not path.is_file():
+        raise InputError(
+            "this is not a run folder: it has no run.json", path=folder, advice="Make one: podium evaluate"
+        )
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        number = document["schema"]
+        if number not in range(1, SCHEMA_NUMBER + 1):
+            raise InputError(
+                f"this run.json has schema {number}, this Podium reads up to {SCHEMA_NUMBER}",
+                path=path,
+                advice="Use a newer Podium",
+            )
+        return RunRecord.model_validate(_from_first_schema(document) if number == 1 else document)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        if isinstance(error, InputError):
+            raise
+        first = error.errors()[0] if isinstance(error, ValidationError) else None
+        reason = f"{'.'.join(map(str, first['loc']))}: {first['msg']}" if first else " ".join(str(error).split())[:120]
+        raise InputError(f"this run folder is damaged ({reason})", path=folder, advice="Evaluate again") from None
+
+
+def _from_first_schema(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a run.json of schema 1, where "truth" could not be a team's name, as one of today."""
+    hashes = document.get("sha256", {})
+    submissions = document.get("submissions", {})
+    return {
+        **{key: value for key, value in document.items() if key != "sha256"},
+        "truth": {"path": document["truth"], "sha256": hashes.get("truth", {})},
+        "submissions": {name: {"path": place, "sha256": hashes.get(name, {})} for name, place in submissions.items()},
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"

@@ -1,0 +1,191 @@
+"""What a run folder tells: leaderboards, metrics of each submission and failures, as text for files and programs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from podium import __version__
+from podium.io import csv_text, json_text
+from podium.model import InputError, Leaderboard, Measure
+from podium.ranking import Ranking
+from podium.run.folder import RunFolder
+
+__all__ = [
+    "failures_text",
+    "leaderboard_document",
+    "leaderboard_files",
+    "metrics_document",
+    "metrics_files",
+    "ranking_document_of",
+    "ranking_files",
+    "write_ranking",
+]
+
+_SCHEMA = 2
+
+
+def metrics_document(table: pl.DataFrame) -> dict[str, Any]:
+    """Return a submission's results in the shape that grand-challenge.org reads: aggregates, and results per case."""
+    rows = table.filter(pl.col("unit") == "")
+    results: dict[str, dict[str, Any]] = {}
+    for case, target, metric, value, status, reason in rows.select(
+        "case", "target", "metric", "value", "status", "reason"
+    ).iter_rows():
+        entry = results.setdefault(case, {"case": case})
+        entry[f"{metric}_{target}" if target else metric] = value
+        if status != "ok" and reason:
+            entry["status"], entry["reason"] = status, reason
+    keys = sorted({key for entry in results.values() for key in entry} - {"case", "status", "reason"})
+    aggregates = {
+        key: _aggregate([entry[key] for entry in results.values() if entry.get(key) is not None]) for key in keys
+    }
+    return {"aggregates": aggregates, "results": list(results.values())}
+
+
+def _aggregate(numbers: Sequence[float]) -> dict[str, float | None]:
+    mean = math.fsum(numbers) / len(numbers) if numbers and all(map(math.isfinite, numbers)) else None
+    return {
+        "mean": mean,
+        "std": math.sqrt(math.fsum((n - mean) ** 2 for n in numbers) / len(numbers)) if mean is not None else None,
+        "min": min(numbers, default=None),
+        "max": max(numbers, default=None),
+        "count": len(numbers),
+    }
+
+
+def metrics_files(table: pl.DataFrame, names: Sequence[str]) -> dict[str, bytes]:
+    """Return metrics/<submission>.json of every submission."""
+    parts = {str(name[0]): own for name, own in table.partition_by("submission", as_dict=True).items()}
+    return {
+        f"metrics/{_file_name(name, index)}.json": json_text(metrics_document(parts.get(name, table.clear()))).encode()
+        for index, name in enumerate(sorted(names))
+    }
+
+
+def failures_text(failures: Sequence[Sequence[str]]) -> str:
+    """Return failures.csv."""
+    return csv_text(("submission", "case", "status", "reason"), failures)
+
+
+def leaderboard_files(board: Leaderboard, made_with: Mapping[str, Any]) -> dict[str, bytes]:
+    """Return leaderboard.csv, .json and .md; the second also says which options made it."""
+    names = [column.name for column in board.columns]
+    lines = [
+        [entry.place or "", entry.submission, entry.role, *(_cell(entry.values[name]) for name in names), entry.remark]
+        for entry in board.entries
+    ]
+    texts = {
+        "leaderboard.csv": csv_text(("place", "submission", "role", *names, "remark"), lines),
+        "leaderboard.json": json_text(leaderboard_document(board, made_with)),
+        "leaderboard.md": _markdown(board),
+    }
+    return {name: text.encode("utf-8", "backslashreplace") for name, text in texts.items()}
+
+
+def leaderboard_document(board: Leaderboard, made_with: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a leaderboard as plain lists and numbers, for JSON, with the options that made it."""
+    return {
+        "schema": _SCHEMA,
+        "podium": __version__,
+        "challenge": board.challenge,
+        "edition": board.edition,
+        "options": dict(made_with),
+        "columns": [_column(column) for column in board.columns],
+        "entries": [
+            {
+                "submission": entry.submission,
+                "role": entry.role,
+                "place": entry.place,
+                "remark": entry.remark,
+                "values": dict(entry.values),
+            }
+            for entry in board.entries
+        ],
+        "notes": board.notes,
+    }
+
+
+def ranking_document_of(ranking: Ranking) -> dict[str, Any]:
+    """Return a ranking for JSON: the leaderboard, and where cases were drawn anew, how sure it is."""
+    board = leaderboard_document(ranking.leaderboard, ranking.made_with)
+    return ranking.document | {"leaderboard": board} if ranking.bootstrap else board
+
+
+def ranking_files(ranking: Ranking) -> dict[str, bytes]:
+    """Return what tells how sure a ranking is: ranking.json, and tables."""
+    if not ranking.bootstrap:
+        return {}
+    texts = {f"{name}.csv": table.write_csv() for name, table in ranking.tables.items()}
+    texts["ranking.json"] = json_text(ranking_document_of(ranking))
+    return {name: text.encode("utf-8", "backslashreplace") for name, text in texts.items()}
+
+
+def write_ranking(ranking: Ranking, published: Mapping[str, Any], out: Path | None, run: Path | None) -> Path | None:
+    """Write a ranking, and return where to; the board that was published with a run is never overwritten.
+
+    Parameters
+    ----------
+    ranking
+        With the options that made it.
+    published
+        The options that made the run's own board.
+    out
+        Where to; by default the run folder, or under other options a folder of its own in it.
+    run
+        The run folder, if the ranking comes from one.
+    """
+    others = {name: value for name, value in ranking.made_with.items() if published.get(name) != value}
+    files = ranking_files(ranking)
+    if out is None and run is None:
+        return None
+    if out is None and run is not None:
+        out = run
+        if others:
+            told = "-".join(f"{name}={value}" for name, value in sorted(others.items()) if value is not None)
+            out = run / "rankings" / "".join(c if c.isalnum() or c in "-_.=" else "_" for c in told)[:120]
+    assert out is not None
+    if run is None or out != run:
+        if (out / "run.json").exists():
+            raise InputError("a run is here, whose own board stays", path=out, advice="Give another folder as --out")
+        files |= leaderboard_files(ranking.leaderboard, ranking.made_with)
+    out.mkdir(parents=True, exist_ok=True)
+    RunFolder(out, mark="leaderboard.json" if out != run else "run.json").add(files)
+    return out
+
+
+def _column(measure: Measure) -> dict[str, Any]:
+    return {
+        "name": measure.name,
+        "title": measure.title,
+        "unit": measure.unit,
+        "direction": measure.direction.value,
+        "digits": measure.digits,
+    }
+
+
+def _markdown(board: Leaderboard) -> str:
+    def safe(text: str) -> str:
+        return "".join("\\" + c if c in "|\\`*_<>[]#" else c for c in " ".join(text.split()))
+
+    headings = ["#", "submission", *(safe(column.label) for column in board.columns), "remark"]
+    lines = ["| " + " | ".join(headings) + " |", "|" + "---|" * len(headings)]
+    for entry in board.entries:
+        cells = [str(entry.place or "–"), safe(entry.submission)]
+        cells += [column.shown(entry.values[column.name]) for column in board.columns]
+        lines.append("| " + " | ".join([*cells, safe(entry.remark)]) + " |")
+    return "\n".join([*lines, "", *(f"{safe(note)}  " for note in board.notes)]).rstrip() + "\n"
+
+
+def _cell(value: float | None) -> str:
+    return "" if value is None else repr(value)
+
+
+def _file_name(name: str, index: int) -> str:
+    """Return a file name for a submission, whatever it is called."""
+    kept = "".join(c if c.isalnum() or c in "-_. ()+" else "_" for c in name)[:100].strip(". ")
+    return kept if kept == name else f"{kept or 'submission'}~{index}"
