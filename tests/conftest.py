@@ -9,6 +9,7 @@ from typing import Any
 import hypothesis
 import pytest
 from shared_data import SHARED
+from typer.testing import CliRunner, Result
 
 # The same examples in every run, so that a red run is one that anybody can repeat; nor does it matter how long a
 # machine takes to make or to try them.
@@ -46,6 +47,23 @@ def golden_kits21(shared: Path) -> dict[str, Any]:
 def golden_tusrec(shared: Path) -> dict[str, Any]:
     """Return what the TUS-REC organisers' code gives."""
     return json.loads(_needed(shared / "golden" / "tusrec.json").read_text())
+
+
+@pytest.fixture(scope="session")
+def demo_command(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
+    """Return where `podium demo` has written, evaluated and ranked the demo of each challenge, and what it said."""
+    from podium.cli import app
+
+    folder = tmp_path_factory.mktemp("demo")
+    result = CliRunner(env={"COLUMNS": "120"}).invoke(app, ["demo", "--no-report", "--out", str(folder)])
+    assert result.exit_code == 0, result.output + repr(result.exception)
+    return folder, result
+
+
+@pytest.fixture(scope="session")
+def demos(demo_command: tuple[Path, Result]) -> Path:
+    """Return the folder where each challenge's demo has been written, evaluated and ranked, to be read only."""
+    return demo_command[0]
 
 
 @pytest.fixture(scope="session")

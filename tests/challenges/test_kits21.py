@@ -160,7 +160,7 @@ def test_one_team_alone():
 
 def test_code_has_two_ranks():
     board = board_of("kits21", six({"a": {"c1": 0.5}, "b": {"c1": 0.4}}), edition="code")
-    assert [h.name for h in board.headings if h.name.endswith("_rank") and h.name != "average_rank"] == [
+    assert [c.name for c in board.columns if c.name.endswith("_rank") and c.name != "average_rank"] == [
         "dice_all_rank",
         "surface_dice_all_rank",
     ]

@@ -12,11 +12,11 @@ from typer.testing import CliRunner
 
 from podium.challenges import get_challenge
 from podium.cli import app
-from podium.run import evaluate, find_submissions
 from podium.io import read_label_map, write_label_map
 from podium.metrics import dice, overlap, surface_dice, surface_distances
 from podium.model import InputError, LabelMap, Role, Status
 from podium.ranking import leaderboard_of
+from podium.run import find_submissions, measure_all
 
 REGIONS = {"kidney_and_mass": (1, 2, 3), "mass": (2, 3), "tumor": (2,)}
 CASES = 8
@@ -91,7 +91,7 @@ def test_against_every_sample_as_done_slowly(folders, team):
 def test_code_means_samples_and_the_spacing_of_the_prediction(folders, tmp_path):
     truth, teams = folders
     challenge = get_challenge("kits21", edition="code")
-    assert challenge.references == "samples"
+    assert challenge.against == "samples"
     case = challenge.cases(truth)[0]
     prediction = tmp_path / "case_00000.nii.gz"
     labels = read_label_map(teams / "good" / "case_00001.nii.gz").array
@@ -116,13 +116,13 @@ def test_both_ways_give_the_same_quantities(folders):
     assert names[0] == names[1] == names[2]
     challenge = get_challenge("kits21", references="samples")
     case = challenge.cases(truth)[0]
-    assert {(v.metric, v.target) for v in challenge.measure_people("raters", case, challenge.load(case))} == names[0]
+    assert {(v.metric, v.target) for v in challenge.measure_built_in("raters", case, challenge.load(case))} == names[0]
 
 
 def test_people_are_on_the_leaderboard_and_not_ranked(folders):
     truth, teams = folders
     challenge = get_challenge("kits21", references="samples")
-    measured = evaluate(challenge, truth=truth, submissions=find_submissions(teams))
+    measured = measure_all(challenge, truth=truth, submissions=find_submissions(teams))
     assert measured.roles["raters"] is Role.REFERENCE
     board = leaderboard_of(challenge, measured.table, roles=measured.roles)
     entries = {entry.submission: entry for entry in board.entries}
@@ -135,7 +135,7 @@ def test_people_are_on_the_leaderboard_and_not_ranked(folders):
     for region in REGIONS:
         expected = np.mean([each.variability("dice", region) for each in agreements])
         assert entries["raters"].values[f"dice_{region}"] == pytest.approx(expected)
-    without = evaluate(get_challenge("kits21"), truth=truth, submissions=find_submissions(teams))
+    without = measure_all(get_challenge("kits21"), truth=truth, submissions=find_submissions(teams))
     assert "raters" not in without.roles
 
 
@@ -146,21 +146,21 @@ def test_the_truth_of_a_case_is_read_once_for_all_submissions(folders, monkeypat
     read = []
     reader = compositions.read_label_map
     monkeypatch.setattr(compositions, "read_label_map", lambda path, **k: read.append(path) or reader(path, **k))
-    evaluate(get_challenge("kits21", references="samples"), truth=truth, submissions=find_submissions(teams))
+    measure_all(get_challenge("kits21", references="samples"), truth=truth, submissions=find_submissions(teams))
     assert len(read) == len(set(read)) == CASES * 8
 
 
 def test_every_annotation_is_on_record(folders):
     truth, teams = folders
-    measured = evaluate(get_challenge("kits21", references="samples"), truth=truth, submissions=find_submissions(teams))
-    assert len(measured.hashes["truth"]) == CASES * 8
+    measured = measure_all(get_challenge("kits21", references="samples"), truth=truth, submissions=find_submissions(teams))
+    assert len(measured.truth) == CASES * 8
 
 
 def test_a_submission_called_raters(folders):
     truth, teams = folders
     (teams / "good").rename(teams / "raters")
     with pytest.raises(InputError, match="called raters, like the reference that Podium evaluates itself"):
-        evaluate(get_challenge("kits21", references="samples"), truth=truth, submissions=find_submissions(teams))
+        measure_all(get_challenge("kits21", references="samples"), truth=truth, submissions=find_submissions(teams))
 
 
 def test_one_annotation_leaves_people_undefined(folders):
@@ -168,7 +168,7 @@ def test_one_annotation_leaves_people_undefined(folders):
     for number in (2, 3):
         (truth / "case_00001" / "segmentations" / f"tumor_instance-1_annotation-{number}.nii.gz").unlink()
     challenge = get_challenge("kits21", references="samples")
-    measured = evaluate(challenge, truth=truth, submissions=find_submissions(teams))
+    measured = measure_all(challenge, truth=truth, submissions=find_submissions(teams))
     rows = measured.table.filter((pl.col("submission") == "raters") & (pl.col("case") == "case_00001"))
     assert rows["value"].null_count() == len(rows) > 0
     assert set(rows["status"]) == {Status.UNDEFINED.value}
@@ -204,7 +204,7 @@ def test_one_truth_of_many(folders):
         challenge = get_challenge("kits21", references=references)
         found = challenge.load(challenge.cases(truth)[0])
         np.testing.assert_array_equal(found.array[10:] > 0, masks["kidney", 2, number][10:] > 0)
-    assert get_challenge("kits21", references="union").people() == ()
+    assert get_challenge("kits21", references="union").built_in == {}
 
 
 @pytest.mark.slow
@@ -228,8 +228,12 @@ def test_the_command_line(folders, tmp_path):
     assert rows["blind", "tumor", "dice"]["within"] == "no"
     assert rows["good", "mass", "dice"]["within"] == "yes"
     assert json.loads((out / "run.json").read_text())["options"]["references"] == "samples"
-    again = [each if each != "samples" else "aggregated" for each in arguments]
-    CliRunner().invoke(app, [str(each) for each in again])
+    again = [str(each) if each != "samples" else "aggregated" for each in arguments]
+    result = CliRunner().invoke(app, again)
+    assert result.exit_code == 1
+    assert "a finished run is here" in result.stderr
+    assert (out / "people.csv").exists()
+    assert CliRunner().invoke(app, [*again, "--restart"]).exit_code == 3
     assert not (out / "people.csv").exists()
 
 

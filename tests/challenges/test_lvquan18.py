@@ -8,9 +8,9 @@ from scipy.io import savemat
 
 from podium.challenges import get_challenge
 from podium.challenges.lvquan18 import demo
-from podium.run import evaluate, find_submissions
 from podium.model import InputError, Status
 from podium.ranking import leaderboard_of
+from podium.run import find_submissions, measure_all
 
 INDICES = ["A1", "A2", "D1", "D2", "D3", *(f"RWT{n}" for n in range(1, 7))]
 
@@ -100,7 +100,7 @@ def test_three_formats_one_leaderboard(tmp_path, true_suffix):
             guess[-1] = np.round(numbers()[-1])
             write(entry / f"LVQUAN_{name}{suffix}", guess)
         challenge = get_challenge("lvquan18")
-        run = evaluate(challenge, truth=folder, submissions=find_submissions(tmp_path / suffix[1:]))
+        run = measure_all(challenge, truth=folder, submissions=find_submissions(tmp_path / suffix[1:]))
         assert run.failures == []
         boards.append(leaderboard_of(challenge, run.table))
     assert boards[0] == boards[1] == boards[2]
@@ -139,7 +139,7 @@ def test_millimetres(tmp_path, suffix):
     for (image, metric, target), value in values.items():
         rows["x"].setdefault(image, {})[metric, target] = value.value
     board = board_of("lvquan18", measurements(rows))
-    assert {h.name: h.unit for h in board.headings if h.name in ("mae_area", "mae_dim", "mae_A2", "er_phase")} == {
+    assert {c.name: c.unit for c in board.columns if c.name in ("mae_area", "mae_dim", "mae_A2", "er_phase")} == {
         "mae_area": "mm²",
         "mae_dim": "mm",
         "mae_A2": "mm²",
@@ -165,7 +165,7 @@ def test_the_correlation_of_a_constant_is_undefined(tmp_path, scaled):
         (tmp_path / "teams" / name).mkdir(parents=True)
         write_mat(tmp_path / "teams" / name / f"LVQUAN_{name}.mat", values)
     challenge = get_challenge("lvquan18")
-    run = evaluate(challenge, truth=folder, submissions=find_submissions(tmp_path / "teams"))
+    run = measure_all(challenge, truth=folder, submissions=find_submissions(tmp_path / "teams"))
     board = leaderboard_of(challenge, run.table)
     values = next(e.values for e in board.entries if e.submission == "constant")
     assert values["pcc_D1"] == pytest.approx(1)
@@ -228,7 +228,7 @@ def test_the_truth(tmp_path):
     three = write_txt(tmp_path / "LVQUAN_030.txt", numbers())
     (case,) = challenge.cases(tmp_path)
     assert case.files == (three,)
-    assert challenge.expected(case).names == ("LVQUAN_*.mat", "LVQUAN_*.txt", "LVQUAN_*.csv")
+    assert case.expected == ("LVQUAN_*.mat", "LVQUAN_*.txt", "LVQUAN_*.csv")
     for path in (two, three):
         path.unlink()
     broken = numbers()
@@ -286,7 +286,7 @@ def test_a_run_with_every_kind_of_failure(truth, tmp_path):
     challenge = get_challenge("lvquan18")
 
     def board():
-        run = evaluate(challenge, truth=truth, submissions=find_submissions(teams))
+        run = measure_all(challenge, truth=truth, submissions=find_submissions(teams))
         return leaderboard_of(challenge, run.table), run
 
     write_mat(teams / "corrupt" / "LVQUAN_c.mat", numbers())
@@ -325,7 +325,7 @@ def test_two_files_are_one_too_many(truth, tmp_path):
     entry.mkdir(parents=True)
     for name in "xy":
         write_mat(entry / f"LVQUAN_{name}.mat", numbers())
-    run = evaluate(get_challenge("lvquan18"), truth=truth, submissions=find_submissions(tmp_path / "teams"))
+    run = measure_all(get_challenge("lvquan18"), truth=truth, submissions=find_submissions(tmp_path / "teams"))
     assert "2 predictions" in run.failures[0][3]
 
 
@@ -339,7 +339,7 @@ def test_the_demo(tmp_path):
         assert (tmp_path / "one" / path).read_bytes() == (tmp_path / "two" / path).read_bytes()
     challenge = get_challenge("lvquan18")
     submissions = find_submissions(tmp_path / "one" / "submissions", baselines=("baseline",))
-    run = evaluate(challenge, truth=tmp_path / "one" / "truth", submissions=submissions)
+    run = measure_all(challenge, truth=tmp_path / "one" / "truth", submissions=submissions)
     board = leaderboard_of(challenge, run.table, roles=run.roles)
     assert [(e.submission, e.place) for e in board.entries] == [
         ("careful", 1),

@@ -1,6 +1,7 @@
 """LVQuan18: leaderboards computed by hand, and weights."""
 
 import json
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
@@ -9,8 +10,9 @@ from boards import board_of, measurements
 from scipy import stats
 
 from podium.challenges import get_challenge
-from podium.model import Role
-from podium.ranking import cube_of
+from podium.model import NOT_RANKED, Challenge, Column, Direction, Measure, Role, Scores, Status
+from podium.ranking import challenge_rule, competition_ranks, cube_of, leaderboard_of, weighted_mean
+from podium.run import Contract
 
 GROUPS = {"area": ("A1", "A2"), "dim": ("D1", "D2", "D3"), "rwt": tuple(f"RWT{n}" for n in range(1, 7))}
 INDICES = [index for members in GROUPS.values() for index in members]
@@ -159,6 +161,116 @@ def test_baselines_and_the_incomplete_shift_nobody():
     assert board.entries[2].remark == "incomplete: no valid number for 1 of 6 images: sub-01-04"
     assert board.entries[2].values["mae_RWT2"] == 1  # of the five others
     json.dumps([dict(entry.values) for entry in board.entries], allow_nan=False)
+
+
+def without(table, submission, cases, *, metric, target="", status="invalid"):
+    """Return measurements without the numbers of some images."""
+    gap = (pl.col("submission") == submission) & pl.col("case").is_in(cases) & (pl.col("metric") == metric)
+    gap &= pl.col("target") == target
+    return table.with_columns(
+        value=pl.when(gap).then(None).otherwise(pl.col("value")),
+        status=pl.when(gap).then(pl.lit(status)).otherwise(pl.col("status")),
+    )
+
+
+def test_no_price_stands_for_a_missing_number():
+    """What ranks has the price that nobody can pay; what merely describes has none."""
+    challenge = get_challenge("lvquan18")
+    assert {measure.name: measure.price for measure in challenge.measures} == {
+        "absolute_error": NOT_RANKED,
+        "phase_error": NOT_RANKED,
+        "reference": None,
+        "prediction": None,
+        "scale_mm": None,
+    }
+    assert [measure.key for measure in challenge.decisive] == [
+        *(("absolute_error", index) for index in INDICES),
+        ("phase_error", ""),
+    ]
+    values = Contract(challenge).failed(("sub-01-01",), None, Status.MISSING, "gone")
+    assert len(values) == 34  # three of each index, and the phase; the scale is optional
+    assert {(v.value, v.measured, v.status, v.reason) for v in values} == {(None, None, Status.MISSING, "gone")}
+
+
+def test_every_way_to_be_incomplete():
+    """One phase, one index, a number that is undefined, twelve images, all images; and a baseline, which never ranks."""
+    images = [f"sub-01-{number:02d}" for number in range(1, 15)]
+    fourteen = team(*[np.ones(14)] * 3, np.zeros(14))
+    names = ("whole", "phase", "index", "undefined", "many", "lost", "simple")
+    table = errors(**dict.fromkeys(names, fourteen))
+    table = without(table, "phase", images[2:3], metric="phase_error")
+    table = without(table, "index", [images[13], images[4]], metric="absolute_error", target="RWT6")
+    table = without(table, "undefined", images[:1], metric="absolute_error", target="A1", status="undefined")
+    table = without(table, "many", images[1:13], metric="absolute_error", target="D2")
+    table = without(table, "simple", images[:1], metric="phase_error")
+    lost = pl.col("submission") == "lost"
+    table = table.with_columns(
+        value=pl.when(lost).then(None).otherwise(pl.col("value")),
+        status=pl.when(lost).then(pl.lit("missing")).otherwise(pl.col("status")),
+    )
+    board = board_of("lvquan18", table, roles={"simple": Role.BASELINE})
+    assert [(e.submission, e.place, e.remark) for e in board.entries] == [
+        ("whole", 1, ""),
+        ("index", None, "incomplete: no valid number for 2 of 14 images: sub-01-05, sub-01-14"),
+        ("lost", None, "every case failed"),
+        ("many", None, f"incomplete: no valid number for 12 of 14 images: {', '.join(images[1:11])} and 2 more"),
+        ("phase", None, "incomplete: no valid number for 1 of 14 images: sub-01-03"),
+        ("undefined", None, "incomplete: no valid number for 1 of 14 images: sub-01-01"),
+        ("simple", None, "baseline"),
+    ]
+
+
+def test_whoever_is_incomplete_stays_so_under_other_weights():
+    """Resamples that leave the image out do not make the submission whole."""
+    table = errors(a=team(area=BASE), b=team(area=BASE * 2), nearly=team(area=BASE * 0))
+    challenge = get_challenge("lvquan18")
+    rule = challenge_rule(
+        challenge, cube_of(challenge, without(table, "nearly", ["sub-01-04"], metric="phase_error")), roles={}
+    )
+    assert rule.competitors == ("a", "b")
+    weights = np.array([[1.0, 1, 1, 0, 1, 1]])
+    assert rule.places(weights).tolist() == [[1, 2]]
+    assert np.isnan(rule.score(weights).places[0, 2])
+
+
+class Grades(Challenge):
+    """A challenge of one number that nobody may leave out."""
+
+    name: ClassVar[str] = "grades"
+    title: ClassVar[str] = "Grades"
+    row_words: ClassVar[tuple[str, str]] = ("pupil", "pupils")
+    measures: ClassVar[tuple[Measure, ...]] = (Measure("grade", "Grade", Direction.LOWER, price=NOT_RANKED),)
+
+    def cases(self, truth):
+        """Find nothing."""
+        return []
+
+    def load(self, case):
+        """Read nothing."""
+
+    def measure(self, case, truth, prediction):
+        """Measure nothing."""
+        return []
+
+    def score(self, cube, weights, ranked):
+        """Rank by the mean."""
+        means = weighted_mean(cube.of("grade"), weights)
+        column = Column(self.measures[0], means)
+        return Scores(competition_ranks(means, direction=Direction.LOWER, among=ranked), (column,))
+
+
+def test_the_remark_does_not_belong_to_this_challenge():
+    """Whoever declares that price gets eligibility and remark with it, in the words for its own rows."""
+    table = measurements(
+        {"a": {"ann": {("grade", ""): 2.0}, "bob": {("grade", ""): 3.0}}, "b": {"ann": {("grade", ""): 1.0}}}
+    )
+    gap = measurements({"b": {"bob": {("grade", ""): None}}}, status="missing")
+    board = leaderboard_of(Grades.made(), pl.concat([table, gap]))
+    assert [(e.submission, e.place, e.remark) for e in board.entries] == [
+        ("a", 1, ""),
+        ("b", None, "incomplete: no valid number for 1 of 2 pupils: bob"),
+    ]
+    assert board.entries[1].values == {"grade": 1.0}
 
 
 @pytest.mark.parametrize("per_subject", [False, True])

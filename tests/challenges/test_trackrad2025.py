@@ -5,15 +5,16 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from boards import board_of, measurements
+from boards import board_of, measurements, recorded
 from scipy import ndimage
 
 from podium.challenges import get_challenge
-from podium.challenges.trackrad2025.dose import plan_dose, relative_d98
 from podium.challenges.trackrad2025.demo import write
+from podium.challenges.trackrad2025.dose import plan_dose, relative_d98
 from podium.io import write_label_map
 from podium.metrics import dose_at_volume
 from podium.model import InputError, LabelMap, Role, Status
+from podium.run import Contract
 
 METRICS = ("dice", "hd95", "masd", "centre_distance")
 OFFICIAL = {
@@ -38,9 +39,9 @@ def golden_values(shared, golden):
     for case in challenge.cases(folder / "ground_truth"):
         truth = challenge.load(case)
         for team in golden["teams"]:
-            path = folder / "plain" / team / challenge.expected(case).names[0]
-            result[team][case.name] = challenge.measure(case, truth, path)
-        result["no-tracking"][case.name] = challenge.measure_baseline("no-tracking", case, truth)
+            path = folder / "plain" / team / case.expected[0]
+            result[team][case.name] = recorded(challenge, case, truth, path)
+        result["no-tracking"][case.name] = challenge.measure_built_in("no-tracking", case, truth)
     return result
 
 
@@ -71,7 +72,7 @@ def scene(tmp_path):
         (case,) = challenge.cases(folder)
         loaded = challenge.load(case)
         path = write(tmp_path / "A_001.mha", prediction, own_spacing or spacing)
-        values = by_unit(challenge.measure(case, loaded, path))
+        values = by_unit(recorded(challenge, case, loaded, path))
         return SimpleNamespace(challenge=challenge, case=case, truth=loaded, path=path, folder=folder, values=values)
 
     return measure
@@ -103,7 +104,7 @@ def test_every_frame_and_case_of_the_organisers(golden, golden_values):
                 )
                 assert found[metric, ""].value == pytest.approx(official[long], abs=tolerance)
                 for kind in ("std", "min", "max"):
-                    value = found[f"{metric}_{kind}", "sequence"].value
+                    value = found[f"{metric}_{kind}", ""].value
                     assert value == pytest.approx(official[f"{kind}_{long}"], abs=tolerance)
 
 
@@ -296,6 +297,7 @@ def test_the_page_the_slow_way(seed, spacing, scene):
         values = {metric: 0 if metric == "dice" else penalty for metric in METRICS}
         if pair[1].any():
             values, shift = slow_frame(*pair, spacing)
+            values |= {metric: min(values[metric], penalty) for metric in METRICS if metric != "dice"}
             shifts.append(shift)
         for metric in METRICS:
             assert found[metric, f"frame {number:04d}"].value == pytest.approx(values[metric], abs=1e-9)
@@ -321,12 +323,53 @@ def test_perfect_empty_and_failed(scene):
     nothing = scene(target, 0 * target, spacing=(2, 1))
     price = [0, 100, 100, 100, 0, 5]  # the longer side is that of 50 rows, 2 mm each
     assert [nothing.values[m, ""].value for m in (*METRICS, "relative_d98", "frames")] == price
-    failed = nothing.challenge.failed(nothing.case, nothing.truth, Status.MISSING, "there is none")
+    contract, rows = Contract(nothing.challenge), nothing.challenge.rows(nothing.case, nothing.truth)
+    failed = contract.failed(rows, nothing.truth, Status.MISSING, "there is none")
     assert [value.value for value in failed] == price
     assert {value.status for value in failed} == {Status.MISSING}
     assert nothing.challenge.check(None, nothing.path) == ["no frame has a target: every pixel is 0"]
     with pytest.raises(InputError, match="no frame has a target"):
         scene(target, 0 * target, edition="code")
+
+
+def test_a_frame_costs_no_more_than_an_empty_one(scene):
+    """Opposite corners of 50 × 64 mm are 79.8 mm apart, and an empty frame costs 64 mm; both numbers are kept."""
+    target, corner = disk((50, 64), 0, 0, 0), disk((50, 64), 49, 63, 0)
+    truth = np.stack([target] * 4)
+    far = float(np.hypot(49, 63))
+    values = scene(truth, np.stack([target, corner, target, target])).values
+    for metric in ("hd95", "masd", "centre_distance"):
+        second = values[metric, "frame 0002"]
+        assert (second.value, second.measured) == (64, pytest.approx(far))
+        assert (values[metric, "frame 0001"].value, values[metric, "frame 0001"].measured) == (0, None)
+        # The cap is on the frame: the mean as measured is far below 64, and counts less all the same.
+        assert (values[metric, ""].value, values[metric, ""].measured) == (16, pytest.approx(far / 4))
+    assert (values["dice", ""].value, values["dice", ""].measured) == (0.75, None)
+    empty = scene(truth, np.stack([target, 0 * target, target, target])).values
+    for metric in METRICS:
+        assert empty[metric, ""].value == values[metric, ""].value
+        assert empty[metric, ""].measured is None
+    code = scene(truth, np.stack([target, corner, target, target]), edition="code").values
+    # The code knows no cap: frames 2 to 4 are averaged. The corner lies beyond column 50, which its crop loses.
+    assert (code["centre_distance", ""].value, code["centre_distance", ""].measured) == (pytest.approx(far / 3), None)
+    assert [code[metric, ""].value for metric in ("hd95", "masd")] == [np.inf, np.inf]
+
+
+def test_what_a_mean_over_observers_costs_is_capped_for_each(tmp_path):
+    """One observer is 79.8 mm off, which counts 64 mm, the other sees the very same: 32 mm, and 39.9 mm as measured."""
+    targets = disk((50, 64), 0, 0, 0), disk((50, 64), 49, 63, 0)
+    folder = tmp_path / "truth" / "A_001"
+    (folder / "targets").mkdir(parents=True)
+    for name, target in zip(("", "2"), targets, strict=True):
+        labels = LabelMap.from_array(np.stack([target] * 2).transpose(0, 2, 1))
+        write_label_map(folder / "targets" / f"A_001_labels{name}.mha", labels)
+    (folder / "scanned-region.json").write_text('"abdomen"')
+    challenge = get_challenge("trackrad2025", references="observers")
+    (case,) = challenge.cases(tmp_path / "truth")
+    values = by_unit(recorded(challenge, case, challenge.load(case), case.files[0]))
+    for unit in ("", "frame 0001", "frame 0002"):
+        distance = values["centre_distance", unit]
+        assert (distance.value, distance.measured) == (32, pytest.approx(np.hypot(49, 63) / 2))
 
 
 def test_frames_averaged_by_the_code(scene):
@@ -397,7 +440,7 @@ def test_the_demo_is_the_same_every_time(tmp_path):
     failures = 0
     for case in cases:
         truth = challenge.load(case)
-        baseline = by_unit(challenge.measure_baseline("no-tracking", case, truth))
+        baseline = by_unit(challenge.measure_built_in("no-tracking", case, truth))
         for team in ("swift", "ponderous", "unlucky"):
             path = tmp_path / "one" / "submissions" / team / f"{case.name}.mha"
             try:

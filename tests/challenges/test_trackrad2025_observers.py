@@ -11,12 +11,12 @@ from typer.testing import CliRunner
 
 from podium.challenges import get_challenge
 from podium.cli import app
-from podium.run import evaluate, find_submissions
 from podium.io import write_label_map
 from podium.metrics import SurfaceDistances
 from podium.model import InputError, LabelMap, Role
 from podium.ranking import leaderboard_of
-from podium.raters import survey
+from podium.raters import survey_raters
+from podium.run import find_submissions, measure_all
 
 METRICS = ("dice", "hd95", "masd", "centre_distance", "relative_d98")
 ROWS, COLUMNS = 40, 36
@@ -160,7 +160,7 @@ def test_a_survey_counts_out_who_is_alone(folders):
     truth, _ = folders
     (truth / "A_002" / "targets" / "A_002_labels2.mha").write_bytes(b"damaged")
     write(truth / "A_003" / "targets" / "A_003_labels2.mha", sequence(3))
-    found = survey(get_challenge("trackrad2025"), truth=truth)
+    found = survey_raters(get_challenge("trackrad2025"), truth=truth)
     assert [each.case for each in found.agreements] == ["A_001", *(f"A_{k:03d}" for k in range(4, 10))]
     assert list(found.counted_out) == ["A_002", "A_003", "A_010"]
     assert "A_002_labels2.mha" in found.counted_out["A_002"]
@@ -171,7 +171,7 @@ def test_a_survey_counts_out_who_is_alone(folders):
 def test_people_on_the_leaderboard(folders):
     truth, teams = folders
     challenge = get_challenge("trackrad2025", references="observers")
-    measured = evaluate(challenge, truth=truth, submissions=find_submissions(teams))
+    measured = measure_all(challenge, truth=truth, submissions=find_submissions(teams))
     assert measured.roles == {
         "close": Role.COMPETITOR,
         "lost": Role.COMPETITOR,
@@ -182,7 +182,7 @@ def test_people_on_the_leaderboard(folders):
     assert set(alone["status"]) == {"undefined"}
     board = leaderboard_of(challenge, measured.table, roles=measured.roles)
     entries = {entry.submission: entry for entry in board.entries}
-    agreements = survey(challenge, truth=truth).agreements
+    agreements = survey_raters(challenge, truth=truth).agreements
     assert entries["raters"].place is None
     assert entries["raters"].values["dice"] == pytest.approx(np.mean([each.variability("dice") for each in agreements]))
     assert not any("raters" in note for note in board.notes)
@@ -192,7 +192,7 @@ def test_a_failed_case_costs_the_same(folders):
     truth, teams = folders
     (teams / "close" / "A_001.mha").unlink()
     tables = [
-        evaluate(get_challenge("trackrad2025", **options), truth=truth, submissions=find_submissions(teams)).table
+        measure_all(get_challenge("trackrad2025", **options), truth=truth, submissions=find_submissions(teams)).table
         for options in ({}, {"references": "observers"})
     ]
     failed = [
@@ -217,7 +217,7 @@ def test_one_truth_of_many(folders, references, rule):
     votes = sequence(6).astype(int) + sequence(6, row=1, radius=6.2) + sequence(6, column=2)
     found = challenge.load(case).sequence
     np.testing.assert_array_equal([found.frame(k) for k in range(6)], rule(votes))
-    assert challenge.people() == ()
+    assert challenge.built_in == {"no-tracking": Role.BASELINE}
 
 
 def test_staple_lies_between_intersection_and_union(folders):

@@ -6,14 +6,15 @@ import textwrap
 
 import h5py
 import numpy as np
+import polars as pl
 import pytest
 from tusrec_files import NAME, displacement_sets, measured, random_motion, shifts, write_prediction, write_truth
 
 from podium.challenges import get_challenge
 from podium.challenges.tusrec import demo
-from podium.run import evaluate, find_submissions
 from podium.model import Status
 from podium.ranking import leaderboard_of
+from podium.run import Contract, find_submissions, measure_all
 
 ERRORS = ("gpe", "gle", "lpe", "lle")
 GOLDEN_SCANS = {f"sub05{k}__RH_rotation": f"scan_{scan}" for k, scan in enumerate("ABCD")}
@@ -47,7 +48,7 @@ def test_the_organisers_numbers(golden, tmp_path, name, edition):
     scan = challenge.load(case)
     for team in ("alpha", "beta", "gamma", "identity"):
         if team == "identity":
-            values = challenge.measure_baseline("no-motion", case, scan)
+            values = challenge.measure_built_in("no-motion", case, scan)
         else:
             values = challenge.measure(
                 case, scan, write_prediction(tmp_path, name, transforms_of(inputs[name], team), form=".npz")
@@ -176,7 +177,7 @@ def test_scans_of_any_size(tmp_path, landmarks, frames, dtype):
 def test_the_demo_from_files_to_leaderboard(tmp_path, edition):
     demo.write(tmp_path)
     challenge = get_challenge("tusrec", edition=edition)
-    run = evaluate(
+    run = measure_all(
         challenge,
         truth=tmp_path / "truth",
         submissions=find_submissions(tmp_path / "submissions", baselines=("baseline",)),
@@ -185,12 +186,16 @@ def test_the_demo_from_files_to_leaderboard(tmp_path, edition):
         ("unlucky", status) for status in ("missing", "invalid", "invalid", "invalid")
     ]
     board = leaderboard_of(challenge, run.table, roles=run.roles)
+    # In `code`, four failed scans put a team below everybody who failed none, whatever those score.
+    last = ("overshooting", "unlucky") if edition == "code" else ("unlucky", "overshooting")
     assert [entry.submission for entry in board.entries] == [
-        *("steady", "drifting", "jittery", "unlucky", "overshooting"),
+        *("steady", "drifting", "jittery", *last),
         *("baseline", "no-motion"),
     ]
     assert [entry.place for entry in board.entries] == [1, 2, 3, 4, 5, None, None]
-    overshooting = board.entries[4].values["score"]
+    values = {entry.submission: entry.values for entry in board.entries}
+    assert values["unlucky"]["scored_scans"] == values["steady"]["scored_scans"] - 4
+    overshooting = values["overshooting"]["score"]
     assert overshooting < 0 if edition == "code" else 0 <= overshooting < 0.01
     assert board.entries[-1].values["score"] == 0
     for entry in board.entries:
@@ -205,14 +210,48 @@ def test_failures_cost_what_is_declared(tmp_path):
     for edition, price in (("document", 0.0), ("code", None)):
         challenge = get_challenge("tusrec", edition=edition)
         case = challenge.cases(truth)[0]
-        values = challenge.failed(case, challenge.load(case), Status.MISSING, "gone")
-        assert {v.metric for v in values} == {quantity.metric for quantity in challenge.quantities}
+        values = Contract(challenge).failed((case.name,), challenge.load(case), Status.MISSING, "gone")
+        assert {v.metric for v in values} == {measure.name for measure in challenge.measures}
         for value in values:
             if value.metric.endswith("_identity"):
                 assert value.value == 3.0
             else:
                 assert value.value == (price if value.metric.endswith("score") else None)
             assert (value.status, value.reason) == (Status.MISSING, "gone")
+
+
+@pytest.mark.parametrize(("edition", "order"), [("document", ["half", "backwards"]), ("code", ["backwards", "half"])])
+def test_failed_scans_from_files_to_leaderboard(tmp_path, edition, order):
+    """Two scans of 3 mm. One team is perfect on one and lacks the other; one goes backwards by 3 mm on both.
+
+    Document: 1 and 0 for half, 0 and 0 for backwards. Code: 1 and no number, against −1 and −1.
+    """
+    scans = {name: (shifts(3), [[1, 2, 2]]) for name in (NAME, "sub051__RH_rotation")}
+    truth = write_truth(tmp_path / "truth", scans)
+    for team, steps in {"half": {NAME: 3}, "backwards": dict.fromkeys(scans, -3)}.items():
+        for name, step in steps.items():
+            motion = shifts(step)[1:]
+            write_prediction(tmp_path / "teams" / team, name, {"global": motion, "local": motion}, form=".npz")
+    (tmp_path / "teams" / "half" / "timing.csv").write_text(f"case,seconds\n{NAME},8\nsub051__RH_rotation,1\n")
+    challenge = get_challenge("tusrec", edition=edition)
+    run = measure_all(challenge, truth=truth, submissions=find_submissions(tmp_path / "teams"))
+    assert run.faults == []
+    lost = run.table.filter((pl.col("submission") == "half") & (pl.col("case") == "sub051__RH_rotation"))
+    assert lost.filter(pl.col("metric") == "seconds")["status"].to_list() == ["ok"]
+    lost = lost.filter(pl.col("metric") != "seconds")
+    assert set(lost["status"]) == {"missing"}
+    assert set(lost["reason"]) == {"there is no sub051__RH_rotation.h5"}
+    values = dict(lost.select("metric", "value").iter_rows())
+    for error in ERRORS:
+        assert values[error] is None
+        assert values[f"{error}_identity"] == 3.0
+        assert values[f"{error}_score"] == values["score"] == (0.0 if edition == "document" else None)
+    board = leaderboard_of(challenge, run.table, roles=run.roles)
+    assert [entry.submission for entry in board.entries] == [*order, "no-motion"]
+    assert [entry.place for entry in board.entries] == [1, 2, None]
+    found = {entry.submission: (entry.values["score"], entry.values["seconds"]) for entry in board.entries}
+    assert found["half"] == (0.5 if edition == "document" else 1.0, 8.0)  # the scan that failed counts 8 s as well
+    assert found["backwards"] == (0.0 if edition == "document" else -1.0, None)
 
 
 LAUNCHER = """

@@ -180,7 +180,7 @@ def test_where_the_truth_lies(tmp_path):
     found = challenge.cases(write_truth(tmp_path / "one", scans, keys=False, landmarks="landmark"))
     assert [case.name for case in found] == sorted(scans)
     assert [challenge.cluster(case.name) for case in found] == ["050", "050", "051", "051"]
-    assert challenge.expected(found[0]).names == ("sub050__LH_b.h5", "sub050__LH_b.npz", "sub050__LH_b")
+    assert found[0].expected == ("sub050__LH_b.h5", "sub050__LH_b.npz", "sub050__LH_b")
     write_h5(tmp_path / "one" / "dataset_keys.h5", {"sub051__RH_a": 0})
     assert [case.name for case in challenge.cases(tmp_path / "one")] == ["sub051__RH_a"]
     (tmp_path / "one" / "frames" / "051" / "RH_a.h5").unlink()

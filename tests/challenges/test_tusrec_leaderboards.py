@@ -10,7 +10,7 @@ from boards import board_of, measurements
 
 from podium.challenges import get_challenge
 from podium.model import Role
-from podium.ranking import cube_of, leaderboard_of
+from podium.ranking import behind_fewer_failures, cube_of, leaderboard_of
 
 ERRORS = ("gpe", "gle", "lpe", "lle")
 CATEGORIES = {"global": (0, 1), "local": (2, 3), "pixel": (0, 2), "landmark": (1, 3)}
@@ -111,27 +111,52 @@ def test_equal_score_and_equal_runtime_share_a_place():
     assert places(board) == [("a", 1), ("b", 1), ("c", 3)]
 
 
-def test_timing_must_be_complete_for_scored_scans():
-    """One scan without a time is no timing; a failed scan needs none."""
+def test_timing_must_be_complete():
+    """One scan without a time is no timing, whether the scan failed or not."""
     scans = {
         "complete": {"s1": 0.5, "s2": 0.5},
         "partial": {"s1": 0.5, "s2": 0.5},
         "failed once": {"s1": 1.0, "s2": None},
+        "failed untimed": {"s1": 1.0, "s2": None},
     }
-    seconds = {"complete": 50.0, "partial": {"s1": 1.0}, "failed once": {"s1": 40.0}}
+    seconds = {
+        "complete": 50.0,
+        "partial": {"s1": 1.0},
+        "failed once": {"s1": 40.0, "s2": 1.0},
+        "failed untimed": {"s1": 40.0},
+    }
     board = board_of("tusrec", table_of(scans, seconds))
-    assert places(board) == [("failed once", 1), ("complete", 2), ("partial", 3)]
-    assert scores(board, "seconds") == {"failed once": 40.0, "complete": 50.0, "partial": None}
+    assert places(board) == [("failed once", 1), ("complete", 2), ("failed untimed", 3), ("partial", 3)]
+    assert scores(board, "seconds") == {"failed once": 40.0, "complete": 50.0, "failed untimed": None, "partial": None}
+    assert "No runtime for every scan, so last among equal scores: failed untimed, partial." in board.notes
 
 
 def test_a_fast_crash_does_not_win_the_tie_break():
-    """Seconds of failed scans are ignored, even where somebody reports them."""
+    """A failed scan counts the team's slowest, so that 30 s and a crash after 1 ms are 30 s a scan."""
     scans = {"crash": {"s1": 0.8, "s2": None}, "honest": {"s1": 0.4, "s2": 0.4}}
     seconds = {"crash": {"s1": 30.0, "s2": 0.001}, "honest": 20.0}
     board = board_of("tusrec", table_of(scans, seconds))
     assert scores(board) == {"honest": 0.4, "crash": 0.4}
     assert places(board) == [("honest", 1), ("crash", 2)]
     assert scores(board, "seconds") == {"honest": 20.0, "crash": 30.0}
+
+
+@pytest.mark.parametrize("edition", ["document", "code"])
+def test_the_runtime_of_failed_scans_is_that_of_the_slowest(edition):
+    """Three scans of 10, 20 and 60 s. Whichever fails counts 60 s, also the one of 60 s itself."""
+    scans = {
+        "none": {"s1": 0.6, "s2": 0.6, "s3": 0.6},
+        "the fast one": {"s1": None, "s2": 0.6, "s3": 0.6},
+        "the slow one": {"s1": 0.6, "s2": 0.6, "s3": None},
+        "two": {"s1": None, "s2": None, "s3": 0.6},
+    }
+    seconds = dict.fromkeys(scans, {"s1": 10.0, "s2": 20.0, "s3": 60.0})
+    board = board_of("tusrec", table_of(scans, seconds), edition=edition)
+    assert scores(board, "seconds") == pytest.approx(
+        {"none": 30.0, "the fast one": 140 / 3, "the slow one": 30.0, "two": 60.0}
+    )
+    # Both who failed one scan have the same score, so that their runtime parts them.
+    assert places(board) == [("none", 1), ("the slow one", 2), ("the fast one", 3), ("two", 4)]
 
 
 def test_means_of_errors_are_over_scored_scans():
@@ -150,30 +175,70 @@ def test_means_of_errors_are_over_scored_scans():
 
 
 def test_a_failed_scan_in_code():
-    """It takes the worst score of any team on it, but never more than 0; document: 0."""
+    """It has no number: means are over scored scans, and whoever failed fewer scans comes first. Document: 0."""
     scans = {
         "good": {"s1": 0.9, "s2": 0.6, "s3": 0.9},
         "bad": {"s1": 0.9, "s2": 0.4, "s3": [0.4, 0.2, -1.0, -0.8]},
-        "failed": {"s1": 0.9, "s2": None, "s3": None},
+        "failed once": {"s1": 0.1, "s2": None, "s3": 0.1},
+        "failed twice": {"s1": [0.9, 0.8, 0.7, 0.6], "s2": None, "s3": None},
     }
     board = board_of("tusrec", table_of(scans), edition="code")
-    # s2: the worst is 0.4, so 0; s3: the worst score is −0.3, global min(0, 0.3), local −0.9, pixel and landmark −0.3
-    expected = {"score": 0.6 / 3, "global": 0.9 / 3, "local": 0.0, "pixel": 0.6 / 3, "landmark": 0.6 / 3}
-    found = {name: scores(board, name)["failed"] for name in expected}
-    assert found == pytest.approx(expected, abs=1e-12)
-    assert scores(board_of("tusrec", table_of(scans)))["failed"] == 0.3
+    assert places(board) == [("good", 1), ("bad", 2), ("failed once", 3), ("failed twice", 4)]
+    # The score of bad on s3 is −1.2 / 4 = −0.3, so that its mean is 1.0 / 3.
+    assert scores(board) == {"good": 0.8, "bad": 0.333, "failed once": 0.1, "failed twice": 0.75}
+    assert scores(board, "scored_scans") == {"good": 3, "bad": 3, "failed once": 2, "failed twice": 1}
+    # Categories: pairs of 0.9, 0.8, 0.7 and 0.6.
+    expected = {"global": 0.85, "local": 0.65, "pixel": 0.8, "landmark": 0.7}
+    assert {name: scores(board, name)["failed twice"] for name in expected} == pytest.approx(expected, abs=1e-12)
+    note = "Failed scans (of 3): failed once 1, failed twice 2. Whoever failed fewer comes first."
+    assert note in board.notes
+    document = board_of("tusrec", table_of(scans))
+    assert scores(document) == {"good": 0.8, "bad": 0.333, "failed twice": 0.25, "failed once": 0.067}
+    assert places(document) == [("good", 1), ("bad", 2), ("failed twice", 3), ("failed once", 4)]
 
 
 def test_failing_never_pays_in_code():
     """Whoever fails a scan is never above one who is as good elsewhere and delivers it, however badly."""
     scans = {"delivers": {"s1": 0.5, "s2": -2.0}, "fails": {"s1": 0.5, "s2": None}}
     board = board_of("tusrec", table_of(scans), edition="code")
-    assert scores(board) == {"delivers": -0.75, "fails": -0.75}
-    assert places(board) == [("delivers", 1), ("fails", 1)]
+    assert scores(board) == {"delivers": -0.75, "fails": 0.5}
+    assert places(board) == [("delivers", 1), ("fails", 2)]
+
+
+def test_equal_failures_are_parted_by_score_and_then_by_runtime():
+    """One failed scan each, of different scans: 0.6 before 0.5004 and 0.4996, which are both 0.500."""
+    scans = {
+        "slow": {"s1": 0.5004, "s2": None},
+        "fast": {"s1": None, "s2": 0.4996},
+        "better": {"s1": 0.6, "s2": None},
+        "untimed": {"s1": 0.5, "s2": None},
+        "whole": {"s1": -3.0, "s2": -3.0},
+    }
+    seconds = {"slow": 9.0, "fast": 3.0, "better": 20.0, "whole": 99.0}
+    board = board_of("tusrec", table_of(scans, seconds), edition="code")
+    assert places(board) == [("whole", 1), ("better", 2), ("fast", 3), ("slow", 4), ("untimed", 5)]
+
+
+def test_behind_fewer_failures():
+    """Failures are counted by the weights of their scans, and only equals are parted by their places."""
+    failed = np.array([[True, False, False], [False, False, False], [False, True, True], [False, False, True]])
+    weights = np.array([[1.0, 1, 1], [0.0, 1, 1], [3.0, 1, 1], [0.0, 0, 0]])
+    places = np.array([[1.0, 4, 2, 3]] * 4)  # by score alone
+    everybody = [True] * 4
+    assert behind_fewer_failures(places, failed, weights, among=everybody).tolist() == [
+        [2, 1, 4, 3],  # 1, 0, 2 and 1 failures
+        [1, 2, 4, 3],  # 0, 0, 2 and 1
+        [4, 1, 3, 2],  # 3, 0, 2 and 1
+        [1, 4, 2, 3],  # none counts
+    ]
+    some = behind_fewer_failures(places[:1], failed, weights[:1], among=[True, False, True, True])
+    np.testing.assert_array_equal(some, [[1, np.nan, 3, 2]])
+    equals = behind_fewer_failures(np.array([[1.0, 1, 1, 1]]), failed, weights[:1], among=everybody)
+    assert equals.tolist() == [[2, 1, 4, 2]]
 
 
 def test_baselines_and_those_who_failed_everywhere_shift_nobody():
-    """A baseline takes no place, and its worst scan is no measure for failed ones."""
+    """A baseline takes no place, and how many scans it failed concerns nobody."""
     scans = {
         "a": {"s1": 0.5, "s2": 0.5},
         "b": {"s1": 0.4, "s2": None},
@@ -190,24 +255,24 @@ def test_baselines_and_those_who_failed_everywhere_shift_nobody():
         ("best", None, "baseline"),
         ("worst", None, "baseline"),
     ]
-    assert scores(board) == {"a": 0.5, "b": 0.2, "lost": 0.0, "best": 0.99, "worst": -9.0}
+    assert scores(board) == {"a": 0.5, "b": 0.4, "lost": None, "best": 0.99, "worst": -9.0}
 
 
-@pytest.mark.parametrize("edition", ["document", "code"])
-def test_one_team_alone(edition):
+@pytest.mark.parametrize(("edition", "score"), [("document", 0.125), ("code", 0.25)])
+def test_one_team_alone(edition, score):
     board = board_of("tusrec", table_of({"a": {"s1": 0.25, "s2": None}}), edition=edition)
     assert places(board) == [("a", 1)]
-    assert scores(board) == {"a": 0.125}
+    assert scores(board) == {"a": score}
 
 
-@pytest.mark.parametrize("edition", ["document", "code"])
-def test_all_failed(edition):
+@pytest.mark.parametrize(("edition", "score"), [("document", 0), ("code", None)])
+def test_all_failed(edition, score):
     board = board_of("tusrec", table_of({"a": {"s1": None}, "b": {"s1": None}}), edition=edition)
     assert [(e.submission, e.place, e.remark) for e in board.entries] == [
         ("a", None, "every case failed"),
         ("b", None, "every case failed"),
     ]
-    assert scores(board) == {"a": 0, "b": 0}
+    assert scores(board) == {"a": score, "b": score}
     json.dumps([dict(entry.values) for entry in board.entries], allow_nan=False)
 
 
@@ -225,13 +290,15 @@ def test_weights_count_scans(edition):
         "b": {"s1": 0.6, "s2": None, "s3": 0.9},
         "c": {"s1": None, "s2": 0.8, "s3": -0.4},
     }
-    seconds = {"a": 3.0, "b": {"s1": 2.0, "s3": 4.0}}
+    seconds = {"a": 3.0, "b": {"s1": 2.0, "s2": 5.0, "s3": 4.0}}  # s2 is the slowest, and stays
     challenge = get_challenge("tusrec", edition=edition)
     weighted = challenge.score(
         cube_of(challenge, table_of(scans, seconds)), np.array([[1.0, 1, 1], [2.0, 1, 0], [0.0, 0, 0]]), [True] * 3
     )
     doubled = {team: {"s1": cases["s1"], "s1 again": cases["s1"], "s2": cases["s2"]} for team, cases in scans.items()}
-    again = leaderboard_of(challenge, table_of(doubled, {"a": 3.0, "b": {"s1": 2.0, "s1 again": 2.0}}), roles={})
+    again = leaderboard_of(
+        challenge, table_of(doubled, {"a": 3.0, "b": {"s1": 2.0, "s1 again": 2.0, "s2": 5.0}}), roles={}
+    )
     for column in weighted.columns:
         found = dict(zip("abc", (None if np.isnan(v) else v for v in column.values[1]), strict=True))
         assert found == pytest.approx(scores(again, column.name), abs=1e-12)

@@ -22,14 +22,14 @@ from scipy.io import savemat
 
 from podium.challenges.csv2026.files import read_sample
 from podium.challenges.tusrec._prediction import open_prediction
-from podium.run.submissions import Submission, opened
 from podium.io import _hdf5, read_label_map, read_scores, read_timing
 from podium.io.arrays import dataset, open_hdf5, read_npy, read_npz
 from podium.io.tables import read_csv, read_lines, read_mat
-from podium.model import Expected, InputError
+from podium.model import Case, InputError
+from podium.run.submissions import Submission, opened
 
 LABELS = label_files.labels((9, 7, 5))
-OURS = ("podium/io/", "podium/evaluate/", "podium/challenges/", "podium/model/labelmap", "podium/model/errors")
+OURS = ("podium/io/", "podium/run/", "podium/challenges/", "podium/model/labelmap", "podium/model/errors")
 
 
 def same(content: bytes) -> bytes:
@@ -397,7 +397,7 @@ def checksummed_tar(content: bytes) -> bytes:
 
 def read_archive(path: Path) -> None:
     """Unpack, look for predictions, and see that nothing came to lie outside."""
-    wanted = [Expected(f"case_{k}", (f"case_{k}.nii", f"case_{k}.*")) for k in (1, 2, 3)]
+    wanted = [Case(f"case_{k}", expected=(f"case_{k}.nii", f"case_{k}.*")) for k in (1, 2, 3)]
     with TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as around:
         scratch = Path(around) / "scratch"
         scratch.mkdir()

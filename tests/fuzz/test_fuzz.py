@@ -1,7 +1,7 @@
 """A short run of the fuzzer with every reader, and proof that it would see what it looks for.
 
 `make fuzz` runs 100,000 inputs. What it found is kept as small files in tests/io/test_hostile_*.py and
-tests/evaluate/test_hostile_archives.py: a NIfTI-2 header that is cut, a sign of 0 in a NIfTI header, digits without end
+tests/run/test_hostile_archives.py: a NIfTI-2 header that is cut, a sign of 0 in a NIfTI header, digits without end
 in a .npy header, a NRRD type without end, a zip entry of no name, an isal error in a gzipped tar, and an HDF5 chunk
 that says it is longer, over which HDF5 ended the process.
 """

@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 
 from podium.io import (
+    parquet_bytes,
     read_label_map,
     write_atomically,
     write_bytes,
     write_label_map,
-    write_parquet,
     write_text,
 )
 from podium.model import InputError, LabelMap
@@ -134,6 +134,6 @@ def test_bytes_text_and_tables(tmp_path):
     write_text(tmp_path / "text", "ü\r\n\udcff\n")
     assert (tmp_path / "text").read_bytes() == "ü\r\n\\udcff\n".encode()
     table = pl.DataFrame({"case": ["a", "b"]})
-    write_parquet(tmp_path / "table.parquet", table, metadata={"key": "value"})
+    write_bytes(tmp_path / "table.parquet", parquet_bytes(table, metadata={"key": "value"}))
     assert pl.read_parquet(tmp_path / "table.parquet").equals(table)
     assert pl.read_parquet_metadata(tmp_path / "table.parquet")["key"] == "value"

@@ -1,8 +1,9 @@
-"""Small contests and small runs of all challenges, for the tests of rankings."""
+"""Small rules and small runs of all challenges, for the tests of rankings."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,8 +12,19 @@ import pytest
 from boards import measurements
 
 from podium.challenges import get_challenge
-from podium.model import Challenge, Role
-from podium.ranking import AggregateThenRank, Rule, ScoreTable, scheme_rule, table_of_scores
+from podium.model import Challenge, Cube, Role
+from podium.ranking import (
+    AggregateThenRank,
+    Ranking,
+    Rule,
+    Scheme,
+    ScoreTable,
+    challenge_rule,
+    cube_of,
+    scheme_rule,
+    table_of_scores,
+)
+from podium.ranking.inference.sensitivity import table_alternatives
 
 REGIONS = ("kidney_and_mass", "mass", "tumor")
 TARGETS = tuple(f"{view}/{structure}" for view in ("long", "trans") for structure in ("plaque", "vessel"))
@@ -21,12 +33,22 @@ ERRORS = ("gpe", "gle", "lpe", "lle")
 TOLERANCES = ("", "_half_tolerance", "_double_tolerance")
 
 
-class Run(NamedTuple):
+class InventedRun(NamedTuple):
     """A challenge, what was measured, and who is not a competitor."""
 
     challenge: Challenge
     table: pl.DataFrame
     roles: dict[str, Role]
+
+    @property
+    def cube(self) -> Cube:
+        """The measurements as a cube."""
+        return cube_of(self.challenge, self.table)
+
+    @property
+    def rule(self) -> Rule:
+        """The challenge's own rule over them."""
+        return challenge_rule(self.challenge, self.cube, roles=self.roles)
 
 
 def scores_frame(values: Any) -> pl.DataFrame:
@@ -57,11 +79,24 @@ def table_from() -> Callable[..., ScoreTable]:
 
 
 @pytest.fixture(scope="session")
-def contest_from(table_from: Callable[..., ScoreTable]) -> Callable[..., Rule]:
-    """Return a function from an array to a contest, by means unless another scheme is given."""
+def rule_from(table_from: Callable[..., ScoreTable]) -> Callable[..., Rule]:
+    """Return a function from an array to a rule, by means unless another scheme is given."""
 
     def build(values: Any, scheme: Any = None, **options: Any) -> Rule:
         return scheme_rule(table_from(values, **options), scheme or AggregateThenRank())
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def ranking_of(table_from: Callable[..., ScoreTable]) -> Callable[..., Ranking]:
+    """Return a function from an array to the ranking of its table, by means unless another scheme is given."""
+
+    def build(values: Any, scheme: Scheme | None = None, *, bootstrap: int = 300, **options: Any) -> Ranking:
+        scheme = scheme or AggregateThenRank()
+        table = table_from(values)
+        others = partial(table_alternatives, table, scheme)
+        return Ranking(scheme_rule(table, scheme), others, bootstrap=bootstrap, **options)
 
     return build
 
@@ -116,6 +151,23 @@ def _tusrec(random: np.random.Generator, team: int, hard: float, **_: Any) -> di
     return {(name, ""): value for name, value in everything.items()}
 
 
+def _priced(values: dict[tuple[str, str], float], *, case: int, edition: str) -> dict[tuple[str, str], float | None]:
+    """Return what the rules charge for a failed row: prices, and what follows from the truth."""
+    unscored = 0.0 if edition == "document" else None  # TUS-REC's `code` has no number for it
+    prices: dict[str, float | None] = dict.fromkeys(ERRORS)
+    prices |= dict.fromkeys(["score", *(f"{error}_score" for error in ERRORS)], unscored)
+    prices |= dict.fromkeys(("hd95", "masd", "centre_distance"), 100.0)
+    lost: dict[tuple[str, str], float | None] = {}
+    for (name, target), value in values.items():
+        if name == "frames" or name.endswith("_identity"):
+            lost[name, target] = value
+        elif name in ("false_positive", "false_negative"):  # the wrong class
+            lost[name, target] = float((str(case % 2) == target) == (name == "false_negative"))
+        else:
+            lost[name, target] = prices.get(name, 0.0)
+    return lost
+
+
 CHALLENGES = {
     "kits21": (_kits21, [f"case_{n:05d}" for n in range(12)], {}),
     "csv2026": (_csv2026, [f"{n:03d}" for n in range(14)], {"baseline_seconds": 0.8}),
@@ -126,13 +178,14 @@ CHALLENGES = {
 
 
 @pytest.fixture(scope="session")
-def run_of() -> Callable[..., Run]:
+def run_of() -> Callable[..., InventedRun]:
     """Return a function that invents the measurements of a small run.
 
-    There are four teams, of whom one fails a case where that has a price, and a baseline that would be first.
+    There are four teams, of whom one fails a case where that has a price, its slowest, and a baseline that would be
+    first.
     """
 
-    def build(name: str, *, seed: int = 0, edition: str = "document", **options: Any) -> Run:
+    def build(name: str, *, seed: int = 0, edition: str = "document", **options: Any) -> InventedRun:
         values_of, rows, own = CHALLENGES[name]
         challenge = get_challenge(name, edition=edition, **(own | options))
         random = np.random.default_rng(seed)
@@ -142,11 +195,14 @@ def run_of() -> Callable[..., Run]:
         for team, submission in enumerate(("alpha", "beta", "gamma", "delta", "zero-baseline")):
             for case, row in enumerate(rows):
                 values = values_of(random, team=team, case=case, hard=hard[challenge.cluster(row)])
-                if submission == "beta" and case == 1 and name in ("kits21", "tusrec"):
-                    lost[submission] = {row: {key: 0.0 for key in values if key[0] != "seconds"}}
+                own = good.setdefault(submission, {})
+                if submission == "beta" and case == 6 and name != "lvquan18":
+                    if ("seconds", "") in values:
+                        own[row] = {("seconds", ""): 2 * values.pop(("seconds", ""))}
+                    lost[submission] = {row: _priced(values, case=case, edition=edition)}
                 else:
-                    good.setdefault(submission, {})[row] = values
+                    own[row] = values
         table = pl.concat([measurements(good), measurements(lost, status="missing")])
-        return Run(challenge, table, {"zero-baseline": Role.BASELINE})
+        return InventedRun(challenge, table, {"zero-baseline": Role.BASELINE})
 
     return build

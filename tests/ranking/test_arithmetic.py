@@ -8,7 +8,6 @@ from podium.ranking import (
     competition_ranks,
     loading_line,
     min_max_score,
-    reported_seconds,
     rounded,
     tie_broken_ranks,
     weighted_mean,

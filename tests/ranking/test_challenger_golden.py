@@ -13,17 +13,15 @@ import pytest
 from podium.model import Direction
 from podium.ranking import (
     AggregateThenRank,
-    Rule,
-    PairedTests,
     RankThenAggregate,
+    Rule,
     ScoreTable,
     TestThenRank,
-    adjusted_p,
-    kendall_tau,
     scheme_rule,
-    stability,
     table_of_scores,
 )
+from podium.ranking.inference.significance import PairedTests, adjusted_p
+from podium.ranking.inference.stability import assess_stability, kendall_tau
 
 SCHEMES = {
     "aggregateThenRank_mean": AggregateThenRank("mean"),
@@ -63,8 +61,8 @@ class Challenger(NamedTuple):
         frame = self.frames[dataset].filter(pl.col("task").is_in(tasks))
         return table_of_scores(frame, better="higher", missing=0.0)
 
-    def contest(self, dataset: str, task: str, scheme: str) -> Rule:
-        """Return the contest of a task by one of its schemes."""
+    def rule(self, dataset: str, task: str, scheme: str) -> Rule:
+        """Return the rule of a task by one of its schemes."""
         return scheme_rule(self.table(dataset, task), SCHEMES[scheme])
 
     def draws(self, dataset: str, task: str) -> np.ndarray:
@@ -103,14 +101,14 @@ def test_cases_are_in_the_order_of_their_numbers(challenger, dataset, task):
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_ranks_are_identical(challenger, dataset, task, scheme):
     expected = challenger.numbers[dataset]["tasks"][task]["ranks"][scheme]
-    contest = challenger.contest(dataset, task, scheme)
-    scores = contest.published()
-    assert dict(zip(contest.submissions, scores.places[0].tolist(), strict=True)) == dict(
+    rule = challenger.rule(dataset, task, scheme)
+    scores = rule.published
+    assert dict(zip(rule.submissions, scores.places[0].tolist(), strict=True)) == dict(
         zip(expected["algorithm"], expected["rank"], strict=True)
     )
     # challengeR shows the share of others that one is significantly better than, Podium their number.
-    others = len(contest.submissions) - 1 if scheme.startswith("test") else 1
-    found = dict(zip(contest.submissions, scores.columns[0].values[0] / others, strict=True))
+    others = len(rule.submissions) - 1 if scheme.startswith("test") else 1
+    found = dict(zip(rule.submissions, scores.columns[0].values[0] / others, strict=True))
     assert found == pytest.approx(dict(zip(expected["algorithm"], expected["aggregate"], strict=True)), abs=1e-12)
 
 
@@ -132,9 +130,9 @@ def test_p_values_of_every_ordered_pair(challenger, dataset, task):
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_the_consensus_is_the_mean_rank_over_tasks(challenger, scheme):
     expected = challenger.numbers["data_matrix"]["mean_rank_across_tasks"][scheme]
-    contest = scheme_rule(challenger.table("data_matrix", "c_ideal", "c_random", "c_worstcase"), SCHEMES[scheme])
-    average = contest.published().column("average_rank")
-    found = dict(zip(contest.submissions, average.values[0], strict=True))
+    rule = scheme_rule(challenger.table("data_matrix", "c_ideal", "c_random", "c_worstcase"), SCHEMES[scheme])
+    average = rule.published.column("average_rank")
+    found = dict(zip(rule.submissions, average.values[0], strict=True))
     assert found == pytest.approx(dict(zip(expected["algorithm"], expected["mean_rank"], strict=True)), abs=1e-12)
 
 
@@ -146,9 +144,9 @@ def test_the_consensus_is_the_mean_rank_over_tasks(challenger, scheme):
 def test_every_recorded_resample_of_aggregate_then_rank(challenger, dataset, task, scheme):
     recorded = challenger.resamples(dataset, task, scheme)
     assert len(recorded) == 1000
-    contest, draws = challenger.contest(dataset, task, scheme), challenger.draws(dataset, task)
-    places = contest.places(draws)
-    expected = recorded.select(contest.submissions).to_numpy().astype(float)
+    rule, draws = challenger.rule(dataset, task, scheme), challenger.draws(dataset, task)
+    places = rule.places(draws)
+    expected = recorded.select(rule.submissions).to_numpy().astype(float)
     differing = np.flatnonzero((places != expected).any(axis=1))
     if (task, scheme) == ("c_worstcase", "aggregateThenRank_mean"):
         # The package sums floating-point numbers and takes noise in the last digit for a difference. In decimal
@@ -159,7 +157,7 @@ def test_every_recorded_resample_of_aggregate_then_rank(challenger, dataset, tas
             assert (expected[resample] != ranks_on_paper(challenger, task, draws[resample])).any()
     else:
         assert not len(differing)
-    tau = kendall_tau(places, contest.published().places[0])
+    tau = kendall_tau(places, rule.published.places[0])
     np.testing.assert_allclose(tau, recorded["tau"].fill_null(np.nan).to_numpy(), atol=1e-12)
     summary = challenger.numbers[dataset]["bootstrap_nboot1000_seed1"][scheme][task]
     assert np.isnan(tau).sum() == summary["tau_undefined_samples"]
@@ -181,14 +179,14 @@ def ranks_on_paper(challenger, task, counts):
 
 
 def textbook(challenger, dataset, task, scheme, *, kind, resamples=1000):
-    contest = challenger.contest(dataset, task, scheme)
-    places = contest.places(challenger.draws(dataset, task)[:resamples])
-    tau = kendall_tau(places, contest.published().places[0])
+    rule = challenger.rule(dataset, task, scheme)
+    places = rule.places(challenger.draws(dataset, task)[:resamples])
+    tau = kendall_tau(places, rule.published.places[0])
     check = challenger.numbers[dataset]["replay_check"][task]
-    assert list(contest.submissions) == check["algorithms"]
-    recorded = challenger.resamples(dataset, task, scheme).select(contest.submissions).to_numpy()[:resamples]
+    assert list(rule.submissions) == check["algorithms"]
+    recorded = challenger.resamples(dataset, task, scheme).select(rule.submissions).to_numpy()[:resamples]
     assert (places != recorded).any(axis=1).sum() == check[f"{kind}_rows_differing_textbook"]
-    teams = len(contest.submissions)
+    teams = len(rule.submissions)
     shares = np.stack([(places == place).mean(axis=0) for place in range(1, teams + 1)], axis=1)
     np.testing.assert_allclose(shares, check[f"{kind}_freq_textbook"], atol=1e-12)
     if check[f"{kind}_tau_mean_textbook"] is None:
@@ -215,7 +213,7 @@ def test_test_then_rank_is_the_textbooks(challenger, task):
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_ideal_ranks_never_change(challenger, scheme):
-    found = stability(challenger.contest("data_matrix", "c_ideal", scheme), replicates=1000)
+    found = assess_stability(challenger.rule("data_matrix", "c_ideal", scheme), replicates=1000)
     assert (found.places == [1, 2, 3, 4, 5]).all()
     assert (found.tau == 1).all()
     np.testing.assert_array_equal(found.shares, np.eye(5))
@@ -223,13 +221,13 @@ def test_ideal_ranks_never_change(challenger, scheme):
 
 
 def test_the_worst_case_is_one_tie_and_tau_is_undefined(challenger):
-    found = stability(challenger.contest("data_matrix", "c_worstcase", "aggregateThenRank_mean"), replicates=1000)
+    found = assess_stability(challenger.rule("data_matrix", "c_worstcase", "aggregateThenRank_mean"), replicates=1000)
     assert found.published.tolist() == [1, 1, 1, 1, 1]
     assert np.isnan(found.tau).all()
     assert (found.first < 0.35).all()
 
 
 def test_the_winner_of_noise_is_first_in_half_of_the_resamples(challenger):
-    found = stability(challenger.contest("data_matrix", "c_random", "aggregateThenRank_mean"), replicates=4000)
+    found = assess_stability(challenger.rule("data_matrix", "c_random", "aggregateThenRank_mean"), replicates=4000)
     winner = int(np.argmin(found.published))
     assert found.first[winner] == pytest.approx(0.5, abs=0.05)

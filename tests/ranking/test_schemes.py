@@ -5,14 +5,8 @@ import pytest
 from scipy import stats
 
 from podium.model import Direction, InputError
-from podium.ranking import (
-    AggregateThenRank,
-    RankThenAggregate,
-    TestThenRank,
-    scheme_rule,
-    scheme_named,
-    stability,
-)
+from podium.ranking import AggregateThenRank, RankThenAggregate, TestThenRank, scheme_named, scheme_rule
+from podium.ranking.inference.stability import assess_stability
 
 
 def places_of(numbers, *, higher):
@@ -68,13 +62,13 @@ EVERY_SCHEME = pytest.mark.parametrize("scheme", SCHEMES, ids=lambda scheme: sch
 
 @EVERY_SCHEME
 @pytest.mark.parametrize("better", ["higher", "lower"])
-def test_a_resample_is_scored_as_its_rows_written_out(contest_from, scheme, better):
+def test_a_resample_is_scored_as_its_rows_written_out(rule_from, scheme, better):
     random = np.random.default_rng(4)
     values = np.round(random.random((5, 24)) + 0.12 * np.arange(5)[:, None], 1)  # with ties within and between cases
     values[4] = values[3]
-    contest = contest_from(values, scheme, better=better)
-    counts = np.concatenate([np.ones((1, 24)), contest.units.draw(6, 0)[:25]])
-    found = contest.places(counts)
+    rule = rule_from(values, scheme, better=better)
+    counts = np.concatenate([np.ones((1, 24)), rule.units.draw(6, 0)[:25]])
+    found = rule.places(counts)
     for weights, places in zip(counts.astype(int), found, strict=True):
         repeated = np.repeat(values, weights, axis=1)
         assert places.tolist() == slow_places(repeated, scheme, higher=better == "higher")
@@ -82,13 +76,13 @@ def test_a_resample_is_scored_as_its_rows_written_out(contest_from, scheme, bett
 
 
 @EVERY_SCHEME
-def test_a_consensus_averages_the_ranks_of_tasks(contest_from, scheme):
+def test_a_consensus_averages_the_ranks_of_tasks(rule_from, scheme):
     random = np.random.default_rng(5)
     tasks = {"a": random.random((4, 12)), "b": random.random((4, 20)) + 0.2 * np.arange(4)[:, None]}
-    contest = contest_from(tasks, scheme)
-    assert contest.units.strata == (slice(0, 12), slice(12, 32))  # each task is drawn for itself
-    counts = contest.units.draw(2, 0)[:15]
-    scores = contest.rule(contest.units.weights(counts))
+    rule = rule_from(tasks, scheme)
+    assert rule.units.strata == (slice(0, 12), slice(12, 32))  # each task is drawn for itself
+    counts = rule.units.draw(2, 0)[:15]
+    scores = rule.score(rule.units.weights(counts))
     for one, weights in enumerate(counts.astype(int)):
         assert (weights[:12].sum(), weights[12:].sum()) == (12, 20)
         a = slow_places(np.repeat(tasks["a"], weights[:12], axis=1), scheme, higher=True)
@@ -98,12 +92,12 @@ def test_a_consensus_averages_the_ranks_of_tasks(contest_from, scheme):
         assert scores.places[one].tolist() == places_of(average, higher=False)
 
 
-def test_by_hand(contest_from):
+def test_by_hand(rule_from):
     """Ranks in the three cases: T0 1 2 2, T1 2 1 1, T2 always 3."""
     values = np.array([[0.9, 0.9, 0.5], [0.8, 0.95, 0.6], [0.1, 0.2, 0.3]])
     shown = {}
     for scheme in (AggregateThenRank(), AggregateThenRank("median"), RankThenAggregate(), AggregateThenRank(0.0)):
-        board = contest_from(values, scheme).leaderboard()
+        board = rule_from(values, scheme).leaderboard()
         shown[scheme.name] = {e.submission: (e.place, round(e.values["value"], 4)) for e in board.entries}
     assert shown == {
         "mean then rank": {"T1": (1, 0.7833), "T0": (2, 0.7667), "T2": (3, 0.2)},
@@ -113,34 +107,34 @@ def test_by_hand(contest_from):
     }
 
 
-def test_equal_values_in_a_case_share_the_better_rank(contest_from):
+def test_equal_values_in_a_case_share_the_better_rank(rule_from):
     values = np.array([[0.5, 0.3], [0.5, 0.1], [0.1 + 0.2, 0.2], [0.3, 0.0]])
-    column = contest_from(values, RankThenAggregate()).published().columns[0]
+    column = rule_from(values, RankThenAggregate()).published.columns[0]
     assert column.rows.tolist() == [[1, 1], [1, 3], [3, 2], [3, 4]]
     assert column.values[0].tolist() == [1.0, 2.0, 2.5, 3.5]
 
 
-def test_significance_needs_cases(contest_from):
+def test_significance_needs_cases(rule_from):
     """Better in every case: p of five is (1 − Φ((15 − 7.5 − 0.5)/√13.75)) = 0.0295, of four 0.0502 ≥ 0.05."""
     better = np.arange(1.0, 6.0) / 10
-    assert contest_from(np.stack([better, 0 * better]), TestThenRank()).published().places.tolist() == [[1, 2]]
+    assert rule_from(np.stack([better, 0 * better]), TestThenRank()).published.places.tolist() == [[1, 2]]
     four = np.stack([better, 0 * better])[:, :4]
-    assert contest_from(four, TestThenRank()).published().places.tolist() == [[1, 1]]
-    assert contest_from(four, TestThenRank(alpha=0.06)).published().places.tolist() == [[1, 2]]
+    assert rule_from(four, TestThenRank()).published.places.tolist() == [[1, 1]]
+    assert rule_from(four, TestThenRank(alpha=0.06)).published.places.tolist() == [[1, 2]]
     # Two ordered pairs: Holm doubles the smaller p.
     both = np.stack([better, 0 * better])
-    assert contest_from(both, TestThenRank("holm")).published().places.tolist() == [[1, 1]]
+    assert rule_from(both, TestThenRank("holm")).published.places.tolist() == [[1, 1]]
 
 
 @EVERY_SCHEME
-def test_one_submission_equal_submissions_one_case(contest_from, scheme):
-    alone = contest_from(np.array([[0.1, 0.2, 0.3]]), scheme)
-    assert alone.published().places.tolist() == [[1]]
-    assert np.isnan(stability(alone, replicates=10).tau).all()
-    equal = contest_from(np.full((3, 4), 0.7), scheme)
-    assert equal.published().places.tolist() == [[1, 1, 1]]
-    assert stability(equal, replicates=10).first.tolist() == [1, 1, 1]
-    assert contest_from(np.array([[0.1], [0.3]]), scheme).published().places.shape == (1, 2)
+def test_one_submission_equal_submissions_one_case(rule_from, scheme):
+    alone = rule_from(np.array([[0.1, 0.2, 0.3]]), scheme)
+    assert alone.published.places.tolist() == [[1]]
+    assert np.isnan(assess_stability(alone, replicates=10).tau).all()
+    equal = rule_from(np.full((3, 4), 0.7), scheme)
+    assert equal.published.places.tolist() == [[1, 1, 1]]
+    assert assess_stability(equal, replicates=10).first.tolist() == [1, 1, 1]
+    assert rule_from(np.array([[0.1], [0.3]]), scheme).published.places.shape == (1, 2)
 
 
 def test_emphasis_of_tasks(table_from):
@@ -153,7 +147,7 @@ def test_emphasis_of_tasks(table_from):
     }
     for emphasis, expected in average.items():
         given = None if emphasis is None else {"a": emphasis}
-        scores = scheme_rule(table, AggregateThenRank(), emphasis=given).published()
+        scores = scheme_rule(table, AggregateThenRank(), emphasis=given).published
         first = scores.columns[0].values[0]
         if emphasis == 0.0:  # one task is left, and no mean of ranks
             assert [column.name for column in scores.criteria] == ["b"]
@@ -180,13 +174,13 @@ def test_schemes_by_name():
         scheme_named("test-then-rank", alpha=5)
 
 
-def test_columns_say_what_they_are(contest_from):
+def test_columns_say_what_they_are(rule_from):
     values = np.random.default_rng(0).random((3, 5))
-    mean = contest_from(values).published().columns[0]
-    assert (mean.smooth, mean.relative, mean.direction) == (True, False, Direction.HIGHER)
-    median = contest_from(values, AggregateThenRank("median")).published().columns[0]
+    mean = rule_from(values).published.columns[0]
+    assert (mean.smooth, mean.relative, mean.measure.direction) == (True, False, Direction.HIGHER)
+    median = rule_from(values, AggregateThenRank("median")).published.columns[0]
     assert (median.smooth, median.relative) == (False, False)
-    ranks = contest_from(values, RankThenAggregate()).published().columns[0]
-    assert (ranks.smooth, ranks.relative, ranks.direction) == (True, True, Direction.LOWER)
-    wins = contest_from(values, TestThenRank()).published().columns[0]
-    assert (wins.smooth, wins.relative, wins.direction) == (False, True, Direction.HIGHER)
+    ranks = rule_from(values, RankThenAggregate()).published.columns[0]
+    assert (ranks.smooth, ranks.relative, ranks.measure.direction) == (True, True, Direction.LOWER)
+    wins = rule_from(values, TestThenRank()).published.columns[0]
+    assert (wins.smooth, wins.relative, wins.measure.direction) == (False, True, Direction.HIGHER)

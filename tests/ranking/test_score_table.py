@@ -47,8 +47,8 @@ def test_bad_tables_get_a_clear_answer(scores, options, message):
 
 
 def places(table):
-    contest = scheme_rule(table, AggregateThenRank())
-    return dict(zip(contest.submissions, contest.published().places[0].tolist(), strict=True))
+    rule = scheme_rule(table, AggregateThenRank())
+    return dict(zip(rule.submissions, rule.published.places[0].tolist(), strict=True))
 
 
 def test_a_good_table():
@@ -190,27 +190,30 @@ def test_a_case_dropped_in_one_task_stays_in_the_other():
 
 
 def test_a_run_as_a_table(run_of):
-    challenge, measured, roles = run_of("kits21")
-    table = table_of_challenge(challenge, measured, roles=roles)
+    run = run_of("kits21")
+    challenge, measured, roles = run
+    table = table_of_challenge(challenge, run.cube, roles=roles)
     assert table.submissions == ("alpha", "beta", "delta", "gamma")  # baselines do not compete
-    assert [task.name for task in table.tasks] == [f"{metric}_{target}" for metric, target in challenge.decisive]
+    assert [task.name for task in table.tasks] == [f"{m.name}_{m.targets[0]}" for m in challenge.decisive]
     assert table.tasks[0].priced.sum() == 1
-    one = table_of_challenge(challenge, measured, roles=roles, quantities=[("dice", "tumor")])
-    assert [task.title for task in one.tasks] == ["Dice tumor"]
+    one = table_of_challenge(challenge, run.cube, roles=roles, measures=[("dice", "tumor")])
+    assert [task.measure.title for task in one.tasks] == ["Dice tumor"]
     expected = measured.filter((pl.col("metric") == "dice") & (pl.col("target") == "tumor"))
     mean = expected.filter(pl.col("submission") == "gamma")["value"].mean()
     assert one.tasks[0].values[3].mean() == pytest.approx(mean)
     with pytest.raises(InputError, match=r"nothing can be ranked by dice liver.*dice:tumor"):
-        table_of_challenge(challenge, measured, quantities=[("dice", "liver")])
+        table_of_challenge(challenge, run.cube, measures=[("dice", "liver")])
     notes = scheme_rule(table, AggregateThenRank()).leaderboard().notes
     assert "zero-baseline is not ranked: baseline." in notes
 
 
 @pytest.mark.parametrize("name", ["kits21", "csv2026", "trackrad2025", "lvquan18", "tusrec"])
 def test_every_challenge_can_be_ranked_by_general_schemes(run_of, name):
-    challenge, measured, roles = run_of(name)
-    table = table_of_challenge(challenge, measured, roles=roles)
-    assert [f"{m}_{t}" if t else m for m, t in challenge.decisive] == [task.name for task in table.tasks]
+    run = run_of(name)
+    challenge = run.challenge
+    table = table_of_challenge(challenge, run.cube, roles=run.roles)
+    keys = [measure.key for measure in challenge.decisive]
+    assert [f"{name}_{target}" if target else name for name, target in keys] == [task.name for task in table.tasks]
     assert "seconds" not in [task.name for task in table.tasks]
     assert {challenge.cluster(row) for row in table.rows} == set(table.units.names)
     assert set(places(table).values()) <= {1, 2, 3, 4}

@@ -2,14 +2,19 @@
 
 import csv
 import io
+import math
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 from boards import measurements
 
 from podium.challenges import get_challenge
-from podium.model import Direction, Quantity, Role
-from podium.raters import Interval, compared_with_people, interval_of, people_csv
+from podium.model import SECONDS, Direction, Measure, Price, Role
+from podium.ranking import cube_of
+from podium.ranking.inference.variability import compared_with_people, within_variability
+from podium.raters import Interval, interval_of, people_csv, people_verdicts
+from podium.report.figures import band_of
 
 CASES = [f"case_{k:05d}" for k in range(30)]
 
@@ -24,8 +29,9 @@ def table(submissions, *, metric="dice", target="tumor"):
 
 
 def verdicts(submissions, challenge=None, roles=None, **more):
-    found = compared_with_people(challenge or get_challenge("kits21"), table(submissions, **more), roles=roles)
-    return {each.submission: each for each in found}
+    challenge = challenge or get_challenge("kits21")
+    found = people_verdicts(challenge, cube_of(challenge, table(submissions, **more)), roles=roles)
+    return {verdict.submission: verdict for verdict in found}
 
 
 PEOPLE = [0.80 + 0.005 * (k % 7) for k in range(30)]
@@ -52,16 +58,18 @@ def test_the_difference_is_paired():
 
 @dataclass
 class Distances:
-    """A challenge of which only the quantities are asked."""
+    """A challenge of which only the measures are asked."""
 
-    quantities: tuple = (
-        Quantity("hd95", "HD95", "mm", Direction.LOWER, price="much"),
-        Quantity("frames", "Frames", "", Direction.NONE, price="none"),
+    measures: tuple = (
+        Measure("hd95", "HD95", Direction.LOWER, "mm", minimum=0, price=Price(100.0), infinite=True),
+        Measure("frames", "Frames"),
     )
+    time: Measure = SECONDS
+    subjects: int = 30
 
     def cluster(self, row):
-        """Draw every row by itself."""
-        return row
+        """Draw every row by itself, or with every so manieth."""
+        return str(CASES.index(row) % self.subjects)
 
 
 def test_where_lower_is_better():
@@ -112,7 +120,8 @@ def test_nobody_to_compare_with():
 
 def test_csv():
     challenge = get_challenge("kits21")
-    found = compared_with_people(challenge, table({"raters": PEOPLE, "team": moved(-0.05), "alone": PEOPLE[:1]}))
+    cube = cube_of(challenge, table({"raters": PEOPLE, "team": moved(-0.05), "alone": PEOPLE[:1]}))
+    found = people_verdicts(challenge, cube)
     rows = {row["submission"]: row for row in csv.DictReader(io.StringIO(people_csv(found)))}
     assert rows["team"]["within"] == "no"
     assert float(rows["team"]["high"]) < 0
@@ -136,3 +145,88 @@ def test_too_few_cases_to_tell():
     assert found.difference.mean == pytest.approx(-0.85)
     assert found.difference.high == float("inf")
     assert found.within is None
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "higher", "lower"),
+    [
+        (-0.3, -0.1, False, True),  # wholly below 0
+        (-0.3, 0.0, True, True),  # 0 is one of its ends
+        (0.0, 0.3, True, True),
+        (-0.1, 0.2, True, True),
+        (0.1, 0.3, True, False),  # wholly above 0
+        (-math.inf, -0.1, False, None),  # only the deciding end has to be there
+        (0.1, math.inf, None, False),
+        (-math.inf, math.inf, None, None),
+        (math.nan, math.nan, None, None),
+    ],
+)
+def test_the_verdict_by_hand(low, high, higher, lower):
+    """Worse only where the whole interval is on the worse side; no verdict where the end that decides is unknown."""
+    difference = Interval(0.0, low, high, 6)
+    assert within_variability(difference, Direction.HIGHER) is higher
+    assert within_variability(difference, Direction.LOWER) is lower
+
+
+def test_differences_are_those_of_cases_that_both_have():
+    values, people = np.array([0.5, np.nan, 0.75, 0.25]), np.array([0.25, 0.5, np.nan, 0.75])
+    found = compared_with_people(values, people, clusters=["a", "b", "c", "d"])
+    assert (found.mean, found.cases) == (-0.125, 2)  # 0.25 and −0.5
+
+
+def test_a_difference_is_at_most_the_whole_range():
+    """Between 0 and 1 two numbers differ by at most 1, however far three cases make an interval reach."""
+    values, people = np.array([1.0, 0.2, 0.6, 0.9]), np.array([0.0, 0.1, 0.6, 0.4])
+    free = compared_with_people(values, people, clusters=list("abcd"))
+    assert free.high > 1
+    assert compared_with_people(values, people, clusters=list("abcd"), bounds=(0.0, 1.0)).high == 1
+
+
+INFINITE = [math.inf, *moved(0.0)[1:]]
+
+
+@pytest.mark.parametrize("subjects", [30, 7])
+def test_report_and_table_give_the_same_verdicts(subjects):
+    """One implementation: better, equal, worse, with gaps, and infinitely far on a case, for the team or for people."""
+    gaps: list = moved(0.05)
+    gaps[2] = gaps[20] = None
+    teams = {"better": moved(-0.05), "equal": moved(0.0), "worse": moved(0.05), "gaps": gaps, "lost once": INFINITE}
+    challenge = Distances(subjects=subjects)
+    for people in (PEOPLE, [math.inf, *PEOPLE[1:]]):
+        cube = cube_of(challenge, table(teams | {"raters": people}, metric="hd95", target=""))
+        measure = challenge.measures[0]
+        matrix = np.array([[math.nan if value is None else value for value in values] for values in teams.values()])
+        band = band_of(
+            matrix,
+            people,
+            direction=measure.direction,
+            clusters=cube.clusters,
+            bounds=(measure.minimum, measure.maximum),
+        )
+        drawn = [None if math.isnan(within) else bool(within) for within in band.within]
+        listed = {verdict.submission: verdict.within for verdict in people_verdicts(challenge, cube)}
+        assert dict(zip(teams, drawn, strict=True)) == listed
+        if people is PEOPLE:
+            expected = {"better": True, "equal": True, "worse": False, "gaps": False, "lost once": None}
+            assert listed == expected
+        else:
+            assert set(listed.values()) == {None}
+
+
+def test_an_infinite_distance_of_both_is_no_difference():
+    """∞ − ∞ is no number, and no verdict; the case is not left out, since both have a value."""
+    people = [math.inf, *PEOPLE[1:]]
+    found = verdicts({"raters": people, "team": INFINITE}, Distances(), metric="hd95", target="")["team"]
+    assert found.within is None
+    assert math.isnan(found.difference.mean)
+    assert found.difference.cases == 30
+    assert found.left_out == ()
+
+
+def test_people_who_are_nowhere_defined_are_not_compared():
+    """A measure that the raters lack everywhere has no verdicts, and the others do."""
+    cases = {case: {("dice", "tumor"): 0.5, ("dice", "mass"): 0.5} for case in CASES}
+    nothing = {case: {("dice", "tumor"): 0.5, ("dice", "mass"): None} for case in CASES}
+    challenge = get_challenge("kits21")
+    cube = cube_of(challenge, measurements({"raters": nothing, "team": cases}))
+    assert [(verdict.metric, verdict.target) for verdict in people_verdicts(challenge, cube)] == [("dice", "tumor")]

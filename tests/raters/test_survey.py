@@ -13,7 +13,8 @@ from podium.challenges import get_challenge
 from podium.cli import app
 from podium.io import read_label_map
 from podium.model import InputError
-from podium.raters import summarise, survey
+from podium.raters import summarise, survey_raters
+from podium.run import Parts
 
 REGIONS = ("kidney_and_mass", "mass", "tumor")
 
@@ -42,7 +43,7 @@ def run():
 
 
 def test_what_cannot_be_measured_is_counted_out_with_its_reason(truth):
-    found = survey(get_challenge("kits21"), truth=truth)
+    found = survey_raters(get_challenge("kits21"), truth=truth)
     assert [each.case for each in found.agreements] == [f"case_{k:05d}" for k in range(4)]
     assert list(found.counted_out) == ["case_00004", "case_00005", "case_00006"]
     assert found.counted_out["case_00004"].startswith(
@@ -54,13 +55,13 @@ def test_what_cannot_be_measured_is_counted_out_with_its_reason(truth):
 
 def test_two_and_three_annotations(truth):
     """Two samples a group, since one kidney has two annotations, and that is said."""
-    found = survey(get_challenge("kits21"), truth=truth).agreements[0]
+    found = survey_raters(get_challenge("kits21"), truth=truth).agreements[0]
     assert [len(group) for group in found.panel.groups] == [2] * 5
     assert found.remarks == ("kidney instance 2 has 2 annotations, others have 3",)
 
 
 def test_means_over_cases(truth):
-    found = survey(get_challenge("kits21"), truth=truth)
+    found = survey_raters(get_challenge("kits21"), truth=truth)
     summary = summarise(found)
     assert [(line.target, line.name) for line in summary.variability] == [
         (region, metric) for region in REGIONS for metric in ("dice", "surface_dice")
@@ -79,7 +80,7 @@ def test_an_absent_class_is_undefined_and_named(truth):
     masks["tumor", 1, 1] = np.zeros(annotated.SHAPE, np.uint8)
     masks["tumor", 1, 2] = np.zeros(annotated.SHAPE, np.uint8)
     annotated.write_case(truth / "case_00001", masks)
-    found = survey(get_challenge("kits21"), truth=truth)
+    found = survey_raters(get_challenge("kits21"), truth=truth)
     lines = {line.target: line for line in summarise(found).tolerance}
     assert lines["tumor"].undefined == ("case_00001",)
     assert lines["tumor"].interval.cases == 3
@@ -90,13 +91,13 @@ def test_an_absent_class_is_undefined_and_named(truth):
 
 
 def test_threads_change_nothing(truth):
-    one, two = (survey(get_challenge("kits21"), truth=truth, jobs=jobs) for jobs in (1, 3))
+    one, two = (survey_raters(get_challenge("kits21"), truth=truth, jobs=jobs) for jobs in (1, 3))
     assert one == two
 
 
 def test_progress_is_told(truth):
     told = []
-    survey(get_challenge("kits21"), truth=truth, progress=lambda done, total: told.append((done, total)))
+    survey_raters(get_challenge("kits21"), truth=truth, progress=lambda done, total: told.append((done, total)))
     assert told == [(k, 7) for k in range(1, 8)]
 
 
@@ -108,44 +109,169 @@ def counting(monkeypatch, challenge):
     return challenge, read
 
 
+FAILED = ["case_00004", "case_00005", "case_00006"]
+"""Cases of which nothing is kept, since they could not be measured."""
+
+
+def flip_a_bit(path):
+    """Change one bit in the middle of a file."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
 def test_resuming_does_only_what_is_missing(truth, tmp_path, monkeypatch):
+    """A part that is gone, one with a flipped bit and one that is cut short are measured again, and nothing else."""
     challenge, read = counting(monkeypatch, get_challenge("kits21"))
-    keep = tmp_path / "keep"
-    first = survey(challenge, truth=truth, keep=keep, jobs=1)
+    out = tmp_path / "out"
+    first = survey_raters(challenge, truth=truth, out=out, jobs=1)
     assert len(read) == 7
-    (keep / "case_00002.json").unlink()
-    (keep / "case_00001.json").write_text('{"schema": 1')  # a crash that should be impossible
+    parts = Parts(out)
+    assert len(parts) == 4
+    whole = {case: parts.path(case).read_bytes() for case in ("case_00000", "case_00001", "case_00002")}
+    parts.path("case_00000").unlink()
+    flip_a_bit(parts.path("case_00001"))
+    parts.path("case_00002").write_bytes(whole["case_00002"][:-7])
     read.clear()
-    assert survey(challenge, truth=truth, keep=keep, resume=True, jobs=1) == first
-    assert read == ["case_00001", "case_00002", "case_00004", "case_00005", "case_00006"]
+    assert survey_raters(challenge, truth=truth, out=out, resume=True, jobs=1) == first
+    assert read == ["case_00000", "case_00001", "case_00002", *FAILED]
+    assert {case: parts.path(case).read_bytes() for case in whole} == whole
+    read.clear()
+    assert survey_raters(challenge, truth=truth, out=out, resume=True, jobs=1) == first
+    assert read == FAILED
 
 
 def test_resuming_notices_other_files_and_other_questions(truth, tmp_path, monkeypatch):
     challenge, read = counting(monkeypatch, get_challenge("kits21"))
-    keep = tmp_path / "keep"
-    survey(challenge, truth=truth, keep=keep)
+    out = tmp_path / "out"
+    survey_raters(challenge, truth=truth, out=out)
     annotated.write_case(truth / "case_00003", annotated.two_and_three(shift=4))
     read.clear()
-    survey(challenge, truth=truth, keep=keep, resume=True)
-    assert sorted(read) == ["case_00003", "case_00004", "case_00005", "case_00006"]
+    survey_raters(challenge, truth=truth, out=out, resume=True)
+    assert sorted(read) == ["case_00003", *FAILED]
     read.clear()
-    found = survey(challenge, truth=truth, keep=keep, resume=True, metrics=("hausdorff_distance",))
+    found = survey_raters(challenge, truth=truth, out=out, resume=True, metrics=("hausdorff_distance",))
     assert len(read) == 7
     assert found.agreements[0].variability("hausdorff_distance", "tumor") > 0
+    assert "hausdorff_distance" in (out / "variability.csv").read_text()
     read.clear()
-    survey(challenge, truth=truth, keep=keep)  # without resume everything is done again
+    survey_raters(challenge, truth=truth, out=out, resume=True, metrics=("hausdorff_distance",), percentiles=(50,))
+    assert len(read) == 7
+    read.clear()
+    again = challenge.varied(reference="OR")  # other options are another way to measure
+    survey_raters(again, truth=truth, out=out, resume=True, metrics=("hausdorff_distance",), percentiles=(50,))
     assert len(read) == 7
 
 
-def test_infinite_and_undefined_numbers_survive_a_resume(truth, tmp_path):
+def test_a_survey_that_is_there_is_left_alone(truth, tmp_path, monkeypatch):
+    """Another one into its folder is refused; made anew, everything is measured, and the old stays until then."""
+    challenge, read = counting(monkeypatch, get_challenge("kits21"))
+    out = tmp_path / "out"
+    survey_raters(challenge, truth=truth, out=out)
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    read.clear()
+    with pytest.raises(InputError, match=r"out: a finished run is here\. Add --resume .* --restart"):
+        survey_raters(challenge, truth=truth, out=out)
+    assert read == []
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
+    tables = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
+
+    class StopError(Exception):
+        pass
+
+    def stop(done, total):
+        raise StopError
+
+    with pytest.raises(StopError):
+        survey_raters(challenge, truth=truth, out=out, restart=True, percentiles=(10,), progress=stop, jobs=1)
+    assert {name: (out / name).read_bytes() for name in tables} == tables
+    read.clear()
+    found = survey_raters(challenge, truth=truth, out=out, restart=True, percentiles=(10,))
+    assert len(read) == 7
+    assert found.percentiles == (10.0, 95.0)
+    assert (out / "tolerances.csv").read_bytes() != tables["tolerances.csv"]
+
+
+def test_a_survey_that_was_cut_short(truth, tmp_path, monkeypatch):
+    """What was measured before somebody pulled the plug is not lost, and no table is there that could mislead."""
+    challenge, read = counting(monkeypatch, get_challenge("kits21"))
+    out = tmp_path / "out"
+
+    def stop(done, total):
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        survey_raters(challenge, truth=truth, out=out, progress=stop, jobs=1)
+    assert not (out / "raters.json").exists()
+    measured = len(Parts(out))
+    assert 2 <= measured < 4
+    with pytest.raises(InputError, match=f"an unfinished run is here, with {measured} cases measured"):
+        survey_raters(challenge, truth=truth, out=out)
+    read.clear()
+    found = survey_raters(challenge, truth=truth, out=out, resume=True, jobs=1)
+    assert read == [*(f"case_{number:05d}" for number in range(measured, 4)), *FAILED]
+    assert found == survey_raters(challenge, truth=truth)
+    assert json.loads((out / "raters.json").read_text())["cases"].keys() == {f"case_{k:05d}" for k in range(4)}
+
+
+@pytest.mark.parametrize("how", [{}, {"resume": True}, {"restart": True}])
+def test_folders_that_hold_something_else(truth, tmp_path, how):
+    """Nothing that Podium did not write is touched."""
+    out = tmp_path / "out"
+    out.mkdir()
+    mine = out / "run.json"
+    mine.write_text("mine")
+    with pytest.raises(InputError, match="this folder is not empty, and no run" if not how else "did not write it"):
+        survey_raters(get_challenge("kits21"), truth=truth, out=out, **how)
+    assert mine.read_text() == "mine"
+    assert [path.name for path in out.iterdir()] == ["run.json"]
+    with pytest.raises(InputError, match="this is not a folder"):
+        survey_raters(get_challenge("kits21"), truth=truth, out=mine, **how)
+
+
+def test_an_empty_folder_will_do(truth, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    survey_raters(get_challenge("kits21"), truth=truth, out=out)
+    names = {path.name for path in out.iterdir() if not path.name.startswith(".")}
+    tables = {f"{name}.csv" for name in ("variability", "tolerances", "cases", "pairs", "counted_out")}
+    assert names == tables | {"raters.json", "parts"}
+
+
+def test_infinite_and_undefined_numbers_survive_a_resume(truth, tmp_path, monkeypatch):
     masks = annotated.two_and_three()
     masks["tumor", 1, 1] = masks["tumor", 1, 2] = np.zeros(annotated.SHAPE, np.uint8)
     annotated.write_case(truth / "case_00001", masks)
-    ask = {"truth": truth, "keep": tmp_path / "keep", "metrics": ("hausdorff_distance",)}
-    first = survey(get_challenge("kits21"), **ask)
-    again = survey(get_challenge("kits21"), resume=True, **ask)
+    ask = {"truth": truth, "out": tmp_path / "out", "metrics": ("hausdorff_distance",)}
+    first = survey_raters(get_challenge("kits21"), **ask)
+    challenge, read = counting(monkeypatch, get_challenge("kits21"))
+    again = survey_raters(challenge, resume=True, **ask)
+    assert sorted(read) == FAILED
     assert math.isinf(again.agreements[1].variability("hausdorff_distance", "tumor"))
+    assert math.isnan(again.agreements[1].tolerance("tumor"))
     assert repr(again) == repr(first)
+
+
+def test_own_measures_may_be_asked_for_by_name(truth):
+    """Surface Dice at half the tolerance is measured between raters only on demand; Dice is not measured twice."""
+    names = ("surface_dice_half_tolerance", "dice")
+    found = survey_raters(get_challenge("kits21"), truth=truth, metrics=names).agreements[0]
+    assert {metric for metric, _ in found.values} == {"dice", "surface_dice", "surface_dice_half_tolerance"}
+    assert found.variability("surface_dice_half_tolerance", "tumor") <= found.variability("surface_dice", "tumor")
+
+
+def test_as_a_table(truth):
+    found = survey_raters(get_challenge("kits21"), truth=truth, percentiles=())
+    frame = found.to_frame()
+    assert frame.columns == ["target", "name", "percentile", "mean", "low", "high", "cases"]
+    assert frame.select("target", "name", "percentile").rows() == [
+        *((region, metric, None) for region in REGIONS for metric in ("dice", "surface_dice")),
+        *((region, "tolerance", 95.0) for region in REGIONS),
+    ]
+    lines = (*found.summary.variability, *found.summary.tolerances)
+    assert frame["mean"].to_list() == [line.interval.mean for line in lines]
+    assert "<table" in found._repr_html_()
 
 
 def test_samples_are_written_in_the_organisers_layout(truth, tmp_path, run):
@@ -205,7 +331,7 @@ def test_files_for_programs(truth, tmp_path, run):
     document = json.loads(result.stdout, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
     assert document == json.loads((out / "raters.json").read_text())
     assert set(document["counted_out"]) == {"case_00004", "case_00005", "case_00006"}
-    found = survey(get_challenge("kits21"), truth=truth, percentiles=(90,))
+    found = survey_raters(get_challenge("kits21"), truth=truth, percentiles=(90,))
     case = document["cases"]["case_00000"]
     assert case["variability"]["dice"]["tumor"] == found.agreements[0].variability("dice", "tumor")
     assert set(case["tolerances_mm"]["tumor"]) == {"90", "95"}
@@ -242,6 +368,7 @@ def test_exit_codes(truth, tmp_path, run):
     [
         (["--percentile", 101], "a percentile lies between 0 and 100, not 101"),
         (["--resume"], "--resume needs --out"),
+        (["--metric", "sensitivity"], "sensitivity depends on which of two is the reference"),
         (["--option", "reference=NO"], "reference is one of MAJ, AND, OR"),
     ],
 )
@@ -265,7 +392,7 @@ def test_challenges_with_one_annotator():
 
 def test_a_folder_that_is_none(tmp_path):
     with pytest.raises(InputError, match="not a folder"):
-        survey(get_challenge("kits21"), truth=tmp_path / "nowhere")
+        survey_raters(get_challenge("kits21"), truth=tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize("name", ["kidney_instance-1.nii.gz", "tumor_instance-1_annotation-1 (copy).nii.gz"])
@@ -273,7 +400,7 @@ def test_names_that_are_no_annotations(truth, name):
     source = truth / "case_00000" / "segmentations" / "kidney_instance-1_annotation-1.nii.gz"
     (source.parent / name).write_bytes(source.read_bytes())
     (source.parent / "ureter_instance-1_annotation-1.nii.gz").write_bytes(b"other structures are left alone")
-    found = survey(get_challenge("kits21"), truth=truth)
+    found = survey_raters(get_challenge("kits21"), truth=truth)
     assert "not the name of an annotation" in found.counted_out["case_00000"]
     (source.parent / name).unlink()
-    assert "case_00000" not in survey(get_challenge("kits21"), truth=truth).counted_out
+    assert "case_00000" not in survey_raters(get_challenge("kits21"), truth=truth).counted_out

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from reports import HOSTILE, synthetic_report, synthetic_run
 
-from podium.model import Direction, InputError, Role
+from podium.model import Direction, InputError, Measure, Role
 from podium.report.anonymity import letters, renamed_info, renamed_table, renamed_text
-from podium.report.data import Measure, gather
+from podium.report.data import gather
 
 
 def test_a_run_is_gathered_in_the_order_of_the_board():
-    challenge, info, table, roles, failures = synthetic_run(6, 8, baseline=True)
-    data = gather(challenge, info, table, roles, failures, bootstrap=50)
+    data = gather(synthetic_run(6, 8, baseline=True).rank(bootstrap=50))
     assert data.title == "KiTS21"
     assert data.submissions == tuple(entry.submission for entry in data.board.entries)
     assert data.submissions[-1] == "baseline"
@@ -28,7 +27,7 @@ def test_a_run_is_gathered_in_the_order_of_the_board():
 
 
 def test_a_label_tells_the_unit_and_the_direction():
-    assert Measure("hd95", "", "HD95", "mm", Direction.LOWER).label == "HD95, mm ↓"
+    assert Measure("hd95", "HD95", Direction.LOWER, "mm").label == "HD95, mm ↓"
 
 
 def test_values_and_failures_follow_the_board():
@@ -74,7 +73,9 @@ def test_an_unknown_submission_is_refused_with_those_that_are_alike():
 
 def test_progress_is_told():
     told = []
-    gather(*synthetic_run(3, 6), bootstrap=20, progress=lambda *what: told.append(what[0]))
+    data = gather(synthetic_run(3, 6).rank(bootstrap=20, progress=lambda *what: told.append(what[0])))
+    assert not told  # how sure a ranking is, is computed when somebody asks
+    assert data.assessment.stability.places.shape == (20, 3)
     assert "resamples" in told
 
 
@@ -100,7 +101,7 @@ def texts(value):
 
 
 def test_no_name_is_left_anywhere(anonymous):
-    found = texts(anonymous.info) + texts(anonymous.roles) + texts(anonymous.contest.notes)
+    found = texts(anonymous.info) + texts(anonymous.roles) + texts(anonymous.rule.notes)
     found += [text for entry in anonymous.board.entries for text in (entry.submission, entry.remark)]
     for table in (anonymous.measurements, anonymous.failures):
         found += [text for column in ("submission", "case", "reason") for text in table[column].unique()]
@@ -109,8 +110,11 @@ def test_no_name_is_left_anywhere(anonymous):
         assert name not in everything
     assert "/case_00000.nii.gz" in everything  # what is no name stays
     letter = next(shown for shown, real in anonymous.names.items() if real == "plain team")
-    assert anonymous.info["submissions"][letter] == f"/data/submissions/{letter}.zip"
-    assert anonymous.info["sha256"][letter] == {f"{letter}/case_00000.nii.gz": "11"}
+    assert anonymous.info["submissions"][letter] == {
+        "path": f"/data/submissions/{letter}.zip",
+        "relative": "",
+        "sha256": {f"{letter}/case_00000.nii.gz": "11"},
+    }
     assert anonymous.info["challenge"] == "kits21"
 
 
@@ -121,7 +125,7 @@ def test_letters_change_no_number():
     assert [entry.values for entry in open_.board.entries] == [entry.values for entry in hidden.board.entries]
     for shown, real in zip(hidden.submissions, open_.submissions, strict=True):
         assert hidden.names[shown] == real
-        index, other = hidden.contest.competitors.index(shown), open_.contest.competitors.index(real)
+        index, other = hidden.rule.competitors.index(shown), open_.rule.competitors.index(real)
         np.testing.assert_array_equal(
             hidden.assessment.stability.places[:, index], open_.assessment.stability.places[:, other]
         )
@@ -166,16 +170,30 @@ def test_nothing_is_renamed_without_names():
 
 
 def test_a_team_called_like_the_challenge_changes_no_rule():
-    info = {"challenge": "kits21", "roles": {"kits21": "competitor"}, "submissions": {"kits21": "/x/kits21"}}
+    info = {"challenge": "kits21", "roles": {"kits21": "competitor"}, "submissions": {"kits21": {"path": "/x/kits21"}}}
     assert renamed_info(info, {"kits21": "A"}) == {
         "challenge": "kits21",
         "roles": {"A": "competitor"},
-        "submissions": {"A": "/x/A"},
+        "submissions": {"A": {"path": "/x/A"}},
     }
 
 
+def test_teams_called_like_the_keys_of_the_record_keep_their_files():
+    names = ["path", "sha256", "relative", "truth", "competitor"]
+    data = synthetic_report(names=names, cases=4, bootstrap=0, anonymise=True, failing=0.5)
+    assert data.info["truth"] == {"path": "/data/truth", "relative": "", "sha256": {"case_00000.nii.gz": "00"}}
+    assert set(data.info["roles"].values()) == {"competitor"}
+    for letter, real in data.names.items():
+        assert real in names
+        assert data.info["submissions"][letter] == {
+            "path": f"/data/submissions/{letter}.zip",
+            "relative": "",
+            "sha256": {f"{letter}/case_00000.nii.gz": "11"},
+        }
+
+
 def test_exchanged_names_are_exchanged_at_once():
-    table = synthetic_run(names=["A", "B"], cases=2, failing=1.0)[2]
+    table = synthetic_run(names=["A", "B"], cases=2, failing=1.0).measurements
     renamed = renamed_table(table, {"A": "B", "B": "A"})
     assert renamed["submission"].to_list() == ["A" if name == "B" else "B" for name in table["submission"]]
     assert renamed["reason"][0].startswith(f"{renamed['submission'][0]}/")

@@ -1,7 +1,9 @@
 """All figures of a run: which there are, that each stands every run, and what is written."""
 
+import json
 import threading
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -15,11 +17,11 @@ from podium.report import figures
 from podium.report.figures import FIGURES, Nothing, as_bytes, draw, inline_svg, save, save_all, slug
 from podium.report.style import GRID, INK, PAPER, drawing, shortened
 
-ISSUE = {
+NAMES = {
     "dots_and_boxes",
     "podium_plot",
     "ranking_heatmap",
-    "blob_plot",
+    "places",
     "lines_over_schemes",
     "tau_violin",
     "significance_map",
@@ -30,14 +32,16 @@ ISSUE = {
     "metric_correlation",
 }
 
+FUNCTIONS = {"places": "blob_plot"}
+
 # Which figures a run lacks, besides that of people.
 LACKING = {
     "one submission": {"lines_over_schemes", "tau_violin", "significance_map"},
-    "one case": {"blob_plot", "lines_over_schemes", "tau_violin", "significance_map", "forest_plot"},
+    "one case": {"places", "lines_over_schemes", "tau_violin", "significance_map", "forest_plot"},
     "everything failed": {
         "podium_plot",
         "ranking_heatmap",
-        "blob_plot",
+        "places",
         "lines_over_schemes",
         "tau_violin",
         "significance_map",
@@ -46,15 +50,13 @@ LACKING = {
     },
     "all equal": {"tau_violin"},
     "no timing": {"accuracy_runtime"},
-    "no bootstrap": {"blob_plot", "lines_over_schemes", "tau_violin", "significance_map", "forest_plot"},
+    "no bootstrap": {"places", "lines_over_schemes", "tau_violin", "significance_map", "forest_plot"},
 }
 
 
 @cache
 def run(name):
     """Return what a strange run is made of, with a small part of its measures."""
-    from dataclasses import replace
-
     data = synthetic_report(**({"bootstrap": 60} | DEGENERATE[name]))
     return replace(data, measures=data.measures[:2])
 
@@ -64,10 +66,10 @@ def texts(figure):
 
 
 def test_every_figure_is_there_and_explained():
-    assert set(FIGURES) == ISSUE
+    assert set(FIGURES) == NAMES
     for name, kind in FIGURES.items():
         assert kind.name == name
-        assert callable(getattr(figures, name))  # each is also a function of plain tables
+        assert callable(getattr(figures, FUNCTIONS.get(name, name)))  # each is also a function of plain tables
         assert kind.title[0].isupper()
         assert kind.caption.endswith(".")
         assert 1 <= kind.caption.count(". ") + 1 <= 3
@@ -95,7 +97,7 @@ def test_every_run_is_drawn_or_told_why_not(name):
             assert isinstance(figure, Figure)
             with drawing():
                 figure.draw_without_rendering()
-            if kind in ("blob_plot", "ranking_heatmap", "significance_map"):
+            if kind in ("places", "ranking_heatmap", "significance_map"):
                 assert len(ticks(figure.axes[0])) == len(data.competitors)
             if kind in ("dots_and_boxes", "case_heatmap"):
                 assert len(ticks(figure.axes[0])) == len(data.submissions)
@@ -113,7 +115,7 @@ def test_rows_stand_in_the_order_of_the_board():
     (_, figure), *_ = FIGURES["dots_and_boxes"].draw(data)
     assert [text.partition("\u2002")[0] for text in ticks(figure.axes[0])] == shown
     assert shown[-2:] == ["baseline", "raters"]
-    ((_, figure),) = FIGURES["blob_plot"].draw(data)
+    ((_, figure),) = FIGURES["places"].draw(data)
     assert [text.partition("\u2002")[0] for text in ticks(figure.axes[0])] == shown[:-2]
 
 
@@ -135,7 +137,7 @@ def test_significance_of_all_criteria_then_of_each():
 
 def test_hostile_names_are_shown_as_text():
     data = run("hostile names")
-    ((_, figure),) = FIGURES["blob_plot"].draw(data)
+    ((_, figure),) = FIGURES["places"].draw(data)
     svg = as_bytes(figure, "svg")
     written = {element.text for element in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")}
     for name in HOSTILE:
@@ -178,19 +180,19 @@ def test_figures_are_written_in_every_format(tmp_path):
     told = []
     found = save_all(
         run("two cases"),
-        tmp_path,
-        only=["tau_violin", "blob_plot", "people_band", "dots_and_boxes"],
+        tmp_path / "figures",
+        only=["tau_violin", "places", "people_band", "dots_and_boxes"],
         progress=lambda *n: told.append(n),
     )
     assert [(each.kind.name, each.suffix) for each in found] == [
         ("dots_and_boxes", "Dice kidney and mass"),
         ("dots_and_boxes", "Dice mass"),
-        ("blob_plot", ""),
+        ("places", ""),
         ("tau_violin", ""),
         ("people_band", ""),
     ]
-    names = {"dots_and_boxes-dice-kidney-and-mass", "dots_and_boxes-dice-mass", "blob_plot", "tau_violin"}
-    assert {path.name for path in tmp_path.iterdir()} == {
+    names = {"dots_and_boxes-dice-kidney-and-mass", "dots_and_boxes-dice-mass", "places", "tau_violin"}
+    assert {path.name for path in (tmp_path / "figures").iterdir()} == {
         f"{name}.{form}" for name in names for form in ("svg", "pdf", "png")
     }
     assert found[0].files[0].read_bytes().startswith(b"<?xml")
@@ -201,30 +203,46 @@ def test_figures_are_written_in_every_format(tmp_path):
     assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 
+def listed(place):
+    """Return what Podium says that it has written."""
+    return set(json.loads((place / ".podium.json").read_text())["files"])
+
+
 def test_figures_of_an_earlier_report_are_replaced(tmp_path):
-    (tmp_path / "blob_plot.svg").write_text("old")
-    (tmp_path / "accuracy_runtime-old-criterion.pdf").write_text("old")
-    (tmp_path / "mine.svg").write_text("kept")
-    (tmp_path / "tau_violin.svg").write_text("kept")
-    save_all(run("two cases"), tmp_path, ["svg"], only=["blob_plot", "accuracy_runtime"])
-    left = {path.name for path in tmp_path.iterdir()}
-    assert "accuracy_runtime-old-criterion.pdf" not in left
-    assert {"mine.svg", "tau_violin.svg", "blob_plot.svg"} <= left
-    assert (tmp_path / "blob_plot.svg").read_text() != "old"
+    data, folder = run("two cases"), tmp_path / "figures"
+    renamed = replace(data, measures=tuple(replace(measure, title=f"Old {measure.title}") for measure in data.measures))
+    save_all(renamed, folder, ["svg", "pdf"], only=["dots_and_boxes", "tau_violin"])
+    assert (folder / "dots_and_boxes-old-dice-mass.pdf").is_file()
+    (folder / "mine.svg").write_text("kept")
+    (folder / "dots_and_boxes-mine.png").write_text("kept")
+    save_all(data, folder, ["svg"], only=["dots_and_boxes", "places"])
+    own = {"dots_and_boxes-dice-kidney-and-mass.svg", "dots_and_boxes-dice-mass.svg", "places.svg"}
+    own |= {"tau_violin.svg", "tau_violin.pdf"}  # of another kind, which was not drawn anew
+    assert {path.name for path in folder.iterdir()} == own | {"mine.svg", "dots_and_boxes-mine.png"}
+    assert listed(tmp_path) == {f"figures/{name}" for name in own}
+    assert (folder / "dots_and_boxes-mine.png").read_text() == "kept"
+
+
+def test_a_file_of_somebody_else_is_not_overwritten(tmp_path):
+    folder = tmp_path / "figures"
+    folder.mkdir()
+    (folder / "places.png").write_text("mine")
+    with pytest.raises(InputError, match=r"^[^\n]*places\.png: this file is in the way, and Podium did not write it"):
+        save_all(run("two cases"), folder, only=["places"])
+    assert [path.name for path in folder.iterdir()] == ["places.png"]
+    assert (folder / "places.png").read_text() == "mine"
 
 
 def test_figures_whose_names_would_be_the_same_are_told_apart(tmp_path):
-    from dataclasses import replace
-
     data = run("two cases")
     twins = [replace(data.measures[0], title=title) for title in ("Dice a/b", "Dice a b")]
-    found = save_all(replace(data, measures=tuple(twins)), tmp_path, ["svg"], only=["dots_and_boxes"])
+    found = save_all(replace(data, measures=tuple(twins)), tmp_path / "figures", ["svg"], only=["dots_and_boxes"])
     assert [each.name for each in found] == ["dots_and_boxes-dice-a-b", "dots_and_boxes-dice-a-b-2"]
 
 
 @pytest.mark.parametrize(
     ("options", "match"),
-    [({"only": ["blob"]}, r"no figure called 'blob'.*blob_plot"), ({"formats": ["gif"]}, r"no format 'gif'.*svg")],
+    [({"only": ["place"]}, r"no figure called 'place'.*places"), ({"formats": ["gif"]}, r"no format 'gif'.*svg")],
 )
 def test_unknown_names_and_formats_are_refused(tmp_path, options, match):
     with pytest.raises(InputError, match=match):
@@ -235,7 +253,7 @@ def test_unknown_names_and_formats_are_refused(tmp_path, options, match):
 @pytest.mark.slow
 def test_files_stay_small_for_many_submissions_and_cases(tmp_path):
     data = synthetic_report(40, 300, bootstrap=50, baseline=True, people=True)
-    found = save_all(data, tmp_path, ["svg"])
+    found = save_all(data, tmp_path / "figures", ["svg"])
     sizes = {path.name: path.stat().st_size for each in found for path in each.files}
     assert len(sizes) > 40
     assert max(sizes.values()) < 300_000, max(sizes, key=sizes.get)

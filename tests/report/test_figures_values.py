@@ -7,7 +7,7 @@ from reports import synthetic_run
 
 from podium.model import Direction, InputError, Role
 from podium.ranking import mean_intervals
-from podium.raters import compared_with_people
+from podium.raters import people_verdicts
 from podium.report.figures import accuracy_runtime, band_of, forest_plot, people_band
 from podium.report.figures._frame import nudged
 from podium.report.figures.values import pareto_front
@@ -185,10 +185,11 @@ def test_one_case_tells_nothing():
 
 
 def test_verdicts_are_those_of_the_room_for_raters():
-    challenge, _, table, roles, _ = synthetic_run(6, 25, people=True, failing=0.05)
+    run = synthetic_run(6, 25, people=True, failing=0.05)
+    table = run.measurements
     verdicts = {
-        (each.submission, each.metric, each.target): each.within
-        for each in compared_with_people(challenge, table, roles=roles)
+        (verdict.submission, verdict.metric, verdict.target): verdict.within
+        for verdict in people_verdicts(run.challenge, run.cube, roles=run.roles)
     }
     people = table.filter(submission="raters", metric="dice", target="mass").sort("case")["value"].to_numpy()
     for team in range(1, 7):

@@ -9,12 +9,14 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from reports import DEGENERATE, HOSTILE, synthetic_report
+from reports import DEGENERATE, HOSTILE, synthetic_report, synthetic_run, write_run_folder
 
+import podium
 from podium.report import build, page
 from podium.report._contents import board, failures, full_rules, hashes
 from podium.report.build import build_report
-from podium.report.page import Drawing, Group, Image, Shown, render
+from podium.report.data import gather
+from podium.report.page import Group, Image, Shown, ShownFigure, render
 
 
 class Parsed(HTMLParser):
@@ -109,13 +111,13 @@ def test_every_submission_case_and_value_is_in_the_page(data, parsed):
 
 def test_the_leaderboard_has_the_challenges_columns_and_intervals(data):
     table = board(data)
-    assert [head.name for head in table.heads] == [heading.name for heading in data.board.headings]
-    assert table.heads[0].shown
+    assert [column.measure for column in table.columns] == list(data.board.columns)
+    assert table.columns[0].shown
     assert table.hidden == 6  # the ranks within criteria
     assert [row.submission for row in table.rows] == list(data.submissions)
     interval = data.assessment.confidence.columns["dice_mass"]
     first = table.rows[0]
-    column = [head.name for head in table.heads].index("dice_mass")
+    column = [column.measure.name for column in table.columns].index("dice_mass")
     index = data.assessment.confidence.submissions.index(first.submission)
     assert first.cells[column].interval == f"{interval.low[index]:.4f} to {interval.high[index]:.4f}"
     assert float(first.cells[column].key) == data.board.entries[0].values["dice_mass"]
@@ -201,7 +203,7 @@ def test_names_are_text():
 
 def test_a_title_that_is_no_unicode_can_be_written(tmp_path):
     data = synthetic_report(cases=3, bootstrap=0, title="bad\udcff")  # as a command line in another encoding gives
-    built = build_report(data, tmp_path / "report.html", figures=tmp_path / "figures", only=["blob_plot"])
+    built = build_report(data, tmp_path / "report.html", figures=tmp_path / "figures", only=["places"])
     assert built.size == (tmp_path / "report.html").stat().st_size
     (tmp_path / "report.html").read_text(encoding="utf-8")
 
@@ -225,10 +227,10 @@ def test_the_same_run_gives_the_same_page():
 
 def test_figures_and_pictures_stand_where_they_belong(data):
     address = "data:image/webp;base64,AA"
-    tabs = (Drawing("a", "alt a", svg="<svg></svg>"), Drawing("b", "alt b", image=address, width=2, height=1))
+    tabs = (ShownFigure("a", "alt a", svg="<svg></svg>"), ShownFigure("b", "alt b", image=address, width=2, height=1))
     shown = Shown(
         [
-            Group(1, "one", "One & only", "How to read <it>.", (Drawing("", "alt", svg="<svg><g></g></svg>"),)),
+            Group(1, "one", "One & only", "How to read <it>.", (ShownFigure("", "alt", svg="<svg><g></g></svg>"),)),
             Group(2, "two", "Two", "Read.", tabs),
         ],
         [("Three", "There is no reason.")],
@@ -264,7 +266,7 @@ def test_many_failures_are_shown_on_demand():
 
 @pytest.mark.slow
 def test_heavy_figures_become_pictures(tmp_path, monkeypatch, data):
-    arguments = {"figures": tmp_path / "figures", "only": ["blob_plot", "tau_violin"]}
+    arguments = {"figures": tmp_path / "figures", "only": ["places", "tau_violin"]}
     light = build_report(data, tmp_path / "light.html", **arguments)
     assert light.figures == 2
     assert Parsed((tmp_path / "light.html").read_text()).all("img") == []
@@ -276,27 +278,74 @@ def test_heavy_figures_become_pictures(tmp_path, monkeypatch, data):
     assert {path.suffix for path in (tmp_path / "figures").iterdir()} == {".svg", ".pdf", ".png"}
 
 
-def test_where_inputs_are_gone_the_page_says_so(tmp_path, data):
-    def opened(path, wanted):
-        raise AssertionError("nothing is there to be opened")
-
+def test_where_inputs_are_gone_the_page_says_so(tmp_path):
+    run = synthetic_run(6, 12, baseline=True, failing=0.08)
     told = []
     build_report(
-        data,
+        gather(run.rank(bootstrap=0)),
         tmp_path / "report.html",
         figures=tmp_path / "figures",
-        only=["blob_plot"],
-        open_submission=opened,
-        folder=tmp_path,
+        only=["dots_and_boxes"],
+        run=run,
         progress=lambda what, done, total: told.append((what, done, total)),
     )
     text = " ".join(Parsed((tmp_path / "report.html").read_text()).texts)
-    assert "No cases are drawn: the truth is no longer at" in text
+    assert "No cases are drawn: the truth is no longer at /data/truth." in text
     assert told[0] == ("figures", 1, 1)
     assert {what for what, _, _ in told} == {"figures", "pictures of cases"}
 
 
-def test_runs_of_other_versions_have_a_page(data):
-    """run.json of an older or newer version may lack what is only shown."""
-    text = render(replace(data, info={}))
-    assert Parsed(text).open == []
+def test_runs_of_the_first_schema_have_a_page(tmp_path):
+    """Its run.json kept all hashes in one place, the truth's under a name that no team could have."""
+    folder = write_run_folder(synthetic_run(3, 4), tmp_path / "run")
+    document = json.loads((folder / "run.json").read_text())
+    inputs = {"truth": document["truth"], **document["submissions"]}
+    document |= {
+        "schema": 1,
+        "truth": document["truth"]["path"],
+        "submissions": {name: place["path"] for name, place in document["submissions"].items()},
+        "sha256": {name: place["sha256"] for name, place in inputs.items()},
+    }
+    del document["faults"]
+    (folder / "run.json").write_text(json.dumps(document))
+    data = gather(podium.load(folder).rank(bootstrap=0))
+    parsed = Parsed(render(data))
+    assert parsed.open == []
+    assert [line.owner for line in hashes(data)] == ["the truth", *data.submissions]
+    assert hashes(data)[0].digest in " ".join(parsed.texts)
+
+
+def test_a_team_called_truth_has_its_own_hashes():
+    for anonymise in (False, True):
+        data = synthetic_report(names=["truth", "other"], cases=3, bootstrap=0, anonymise=anonymise)
+        shown = {real: name for name, real in data.names.items()}
+        lines = {line.owner: line for line in hashes(data)}
+        assert list(lines) == ["the truth", *data.submissions]
+        assert lines["the truth"].digest == hashlib.sha256(b"00\n").hexdigest()
+        assert lines[shown["truth"]].digest == hashlib.sha256(b"11\n").hexdigest()
+        text = render(data)
+        assert ("<bdi>truth</bdi>" in text) != anonymise
+        assert "<bdi>the truth</bdi>" in text
+
+
+@pytest.mark.parametrize("names", [["path", "sha256", "relative"], ["competitor", "roles"]])
+def test_teams_called_like_parts_of_the_record_have_a_page(names):
+    data = synthetic_report(names=names, cases=3, bootstrap=0, anonymise=True)
+    assert {line.files for line in hashes(data)} == {1}
+    assert Parsed(render(data)).open == []
+
+
+def test_options_are_those_that_ranked():
+    run = synthetic_run(3, 4, challenge="csv2026", baseline_seconds=1.0, failing=0.0)
+    ranking = run.rank(bootstrap=0, options={"baseline_seconds": 2.5})
+    text = " ".join(Parsed(render(gather(ranking))).texts)
+    assert "baseline_seconds = 2.5" in text
+    assert "baseline_seconds = 1.0" not in text
+
+
+def test_a_challenge_without_page_and_summary_says_nothing_of_them(data):
+    bare = type("Bare", (type(data.challenge),), {"page": "", "summary": "", "__module__": "builtins"})()
+    parsed = Parsed(render(replace(data, challenge=bare)))
+    assert parsed.open == []
+    assert all(own["href"] for own in parsed.all("a") if "href" in own)
+    assert "Page" not in parsed.texts

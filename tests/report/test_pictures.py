@@ -4,22 +4,21 @@ import gzip
 import json
 import shutil
 import zipfile
-from datetime import UTC, datetime
 from pathlib import Path
 
 import h5py
 import numpy as np
-import polars as pl
 import pytest
+from reports import run_of, tidy
 from tusrec_files import NAME, displacement_sets, shifts, write_prediction, write_truth
 
+import podium
 from podium.challenges import get_challenge
-from podium.run import evaluate, find_submissions, load_run, write_run
-from podium.run.submissions import Submission, opened
 from podium.io import write_label_map
 from podium.model import LabelMap, Slices
 from podium.report.data import gather
-from podium.report.pictures import chosen_cases, pictures
+from podium.report.pictures import chosen_cases, draw_pictures
+from podium.run import Input, Run
 
 NAMES = [f"case_0000{number}" for number in range(5)]
 
@@ -37,10 +36,6 @@ def save(path, array):
     write_label_map(path, LabelMap.from_array(array, spacing=(1, 1, 3)))
 
 
-def opener(path, wanted):
-    return opened(Submission(path.name, path), wanted)
-
-
 class Folder:
     """A run of KiTS21 with five cases, and what is made of it."""
 
@@ -49,48 +44,36 @@ class Folder:
         self.run = root / "run"
         self.truth, self.submissions = root / "truth", root / "submissions"
 
-    def evaluate(self, *, truth=None, submissions=None):
+    def evaluate(self, *, truth=None, submissions=None, **options):
         """Measure everything and write the run."""
-        challenge = get_challenge("kits21")
-        found = find_submissions(submissions or self.submissions)
-        measured = evaluate(challenge, truth=truth or self.truth, submissions=found, jobs=1)
-        now = datetime(2026, 1, 1, tzinfo=UTC)
-        write_run(self.run, challenge, measured, started=now, ended=now, truth=truth or self.truth)
+        inputs = {"truth": truth or self.truth, "submissions": submissions or self.submissions}
+        podium.evaluate("kits21", **inputs, out=self.run, jobs=1, **options)
         return self
 
     def data(self, **options):
         """Gather what a report is made of."""
-        loaded = load_run(self.run)
-        failures = pl.read_csv(self.run / "failures.csv", infer_schema=False)
-        challenge = get_challenge("kits21", **loaded.info["options"])
-        return gather(challenge, loaded.info, loaded.table, loaded.roles, failures, bootstrap=0, **options)
+        return gather(podium.load(self.run).rank(bootstrap=0), **options)
 
-    def pictures(self, submissions=None, **options):
+    def pictures(self, submissions=None, *, run=None, **options):
         """Draw what there is to be seen of some submissions."""
         gathering = {key: options.pop(key) for key in ("anonymise", "submission") if key in options}
-        data = self.data(**gathering)
-        return list(
-            pictures(
-                data,
-                load_run(self.run).info,
-                **({"open_submission": opener, "submissions": submissions, "folder": self.run} | options),
-            )
-        )
+        run = run or podium.load(self.run)
+        return list(draw_pictures(self.data(**gathering), run, submissions=submissions, **options))
 
 
 @pytest.fixture(scope="module")
 def original(tmp_path_factory):
     """Return a run: `steady` gets worse from case to case, `unlucky` has only one usable case, `packed` is a .zip."""
-    found = Folder(tmp_path_factory.mktemp("original"))
+    made = Folder(tmp_path_factory.mktemp("original"))
     for number, name in enumerate(NAMES):
-        save(found.truth / f"{name}.nii.gz", labels())
-        save(found.submissions / "steady" / f"{name}.nii.gz", labels(missing=(3, 1, 4, 0, 2)[number]))
-    save(found.submissions / "unlucky" / "case_00003.nii.gz", labels(missing=1))
-    save(found.submissions / "unlucky" / "case_00002.nii.gz", labels()[:10])
-    with zipfile.ZipFile(found.submissions / "packed.zip", "w") as archive:
-        for path in sorted((found.submissions / "steady").iterdir()):
+        save(made.truth / f"{name}.nii.gz", labels())
+        save(made.submissions / "steady" / f"{name}.nii.gz", labels(missing=(3, 1, 4, 0, 2)[number]))
+    save(made.submissions / "unlucky" / "case_00003.nii.gz", labels(missing=1))
+    save(made.submissions / "unlucky" / "case_00002.nii.gz", labels()[:10])
+    with zipfile.ZipFile(made.submissions / "packed.zip", "w") as archive:
+        for path in sorted((made.submissions / "steady").iterdir()):
             archive.write(path, f"inner/{path.name}")
-    return found.evaluate()
+    return made.evaluate()
 
 
 @pytest.fixture
@@ -121,53 +104,43 @@ def test_failed_cases_are_not_chosen(folder):
 
 
 def values(challenge, numbers, metric, target=""):
-    """Return the data of a run in which one submission has these numbers, and another one too."""
+    """Return a run in which one submission has these numbers, and another one too."""
     rows = [
-        {
-            "submission": name,
-            "case": case,
-            "unit": "",
-            "target": own_target,
-            "metric": quantity.metric,
-            "value": value if (quantity.metric, own_target) == (metric, target) else 1.0,
-            "status": "ok",
-            "reason": "",
-        }
+        (name, case, "", of, measure.name, value if (measure.name, of) == (metric, target) else 1.0, "ok", "")
         for name in ("team", "other")
         for case, value in numbers.items()
-        for quantity in challenge.quantities
-        for own_target in quantity.targets
+        for measure in challenge.measures
+        for of in measure.targets
     ]
-    table = pl.DataFrame(rows)
-    empty = pl.DataFrame(schema=dict.fromkeys(("submission", "case", "status", "reason"), pl.String))
-    return gather(challenge, {"sha256": {}, "submissions": {}}, table, {}, empty, bootstrap=0)
+    return run_of(challenge, tidy(rows))
 
 
-def kinds(data):
+def kinds(run):
+    data = gather(run.rank(bootstrap=0))
     return {choice.kind: choice.case for choice in chosen_cases(data, "team")}
 
 
 def test_the_median_is_the_lower_one_and_equals_go_by_name():
     challenge = get_challenge("kits21")
-    data = values(challenge, {"a": 0.1, "b": 0.2, "c": 0.3, "d": 0.4}, "dice", "kidney_and_mass")
-    assert kinds(data) == {"worst": "a", "median": "b", "best": "d"}
-    data = values(challenge, {"b": 0.5, "a": 0.5, "c": 0.5}, "dice", "kidney_and_mass")
-    assert kinds(data) == {"worst": "a", "median": "b", "best": "c"}
-    data = values(challenge, {"a": 0.9, "b": 0.5}, "dice", "kidney_and_mass")
-    assert kinds(data) == {"worst": "b", "best": "a"}
+    run = values(challenge, {"a": 0.1, "b": 0.2, "c": 0.3, "d": 0.4}, "dice", "kidney_and_mass")
+    assert kinds(run) == {"worst": "a", "median": "b", "best": "d"}
+    run = values(challenge, {"b": 0.5, "a": 0.5, "c": 0.5}, "dice", "kidney_and_mass")
+    assert kinds(run) == {"worst": "a", "median": "b", "best": "c"}
+    run = values(challenge, {"a": 0.9, "b": 0.5}, "dice", "kidney_and_mass")
+    assert kinds(run) == {"worst": "b", "best": "a"}
 
 
 def test_where_lower_is_better_the_largest_is_the_worst():
     challenge = get_challenge("lvquan18")
     rows = {"sub-01-01": 0.3, "sub-01-02": 0.1, "sub-01-03": 0.2}
-    data = values(challenge, rows, "absolute_error", "A1")
-    assert kinds(data) == {"worst": "sub-01-01", "median": "sub-01-03", "best": "sub-01-02"}
+    run = values(challenge, rows, "absolute_error", "A1")
+    assert kinds(run) == {"worst": "sub-01-01", "median": "sub-01-03", "best": "sub-01-02"}
 
 
 def test_what_has_no_number_is_not_chosen():
     challenge = get_challenge("kits21")
-    data = values(challenge, {"a": None, "b": 0.2, "c": 0.3, "d": 0.4}, "dice", "kidney_and_mass")
-    assert kinds(data) == {"worst": "b", "median": "c", "best": "d"}
+    run = values(challenge, {"a": None, "b": 0.2, "c": 0.3, "d": 0.4}, "dice", "kidney_and_mass")
+    assert kinds(run) == {"worst": "b", "median": "c", "best": "d"}
 
 
 # From the inputs
@@ -321,22 +294,67 @@ def test_a_truth_that_cannot_be_read_is_said_once(folder):
     assert only.remark.startswith("No cases are drawn, as the truth cannot be read any more: case_00000: this case has")
 
 
+def recorded(run, **changes):
+    """Return a run whose record says something else of its inputs."""
+    return Run(run.challenge, run.record.model_copy(update=changes), run.measurements, run.failures)
+
+
 def test_runs_without_paths_are_no_problem(folder):
-    info = json.loads((folder.run / "run.json").read_text())
-    del info["truth"], info["submissions"], info["sha256"]
-    (only,) = pictures(folder.data(), info, open_submission=opener)
+    run = recorded(podium.load(folder.run), truth=Input(path=""), submissions={})
+    (only,) = folder.pictures(run=run)
     assert only.remark == "No cases are drawn: the truth is no longer at a known place."
 
 
 def test_relative_paths_are_found_from_anywhere(folder, monkeypatch, tmp_path):
     monkeypatch.chdir(folder.root)
-    folder.evaluate(truth=Path("truth"), submissions=Path("submissions"))
+    folder.evaluate(truth=Path("truth"), submissions=Path("submissions"), restart=True)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     monkeypatch.chdir(elsewhere)
-    assert all(each.figure is not None for each in folder.pictures(["steady", "packed"]))
-    gone = folder.pictures(["steady"], folder=None)
-    assert gone[0].remark == "No cases are drawn: the truth is no longer at truth."
+    assert all(picture.figure is not None for picture in folder.pictures(["steady", "packed"]))
+
+
+def test_a_run_that_moved_with_its_inputs_still_draws_its_cases(original, monkeypatch, tmp_path):
+    before, after = Folder(tmp_path / "before"), Folder(tmp_path / "far" / "after")
+    for name in ("truth", "submissions"):
+        shutil.copytree(original.root / name, before.root / name)
+    before.evaluate()
+    after.root.parent.mkdir()
+    before.root.rename(after.root)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    assert all(picture.figure is not None for picture in after.pictures(["steady", "packed"]))
+    page = podium.load(after.run).report(bootstrap=0, only=["dots_and_boxes"], formats=["png"])
+    assert page == after.run / "report.html"
+    assert page.read_text().count("data:image/webp") == 7  # three of both, and the only one of unlucky
+    assert len(list((after.run / "figures" / "cases").iterdir())) == 7
+    # Where only the run moved, its inputs are not beside it.
+    after.run.rename(elsewhere / "run")
+    after.run = elsewhere / "run"
+    (only,) = after.pictures(["steady"])
+    assert only.remark == f"No cases are drawn: the truth is no longer at {before.truth}."
+
+
+def test_what_was_typed_in_runs_of_the_first_schema_is_found_beside_the_run(folder, monkeypatch, tmp_path):
+    document = json.loads((folder.run / "run.json").read_text())
+    hashes = {name: place["sha256"] for name, place in document["submissions"].items()}
+    document |= {
+        "schema": 1,
+        "truth": "truth",
+        "submissions": {
+            name: f"submissions/{Path(place['path']).name}" for name, place in document["submissions"].items()
+        },
+        "sha256": {"truth": document["truth"]["sha256"], **hashes},
+    }
+    del document["faults"]
+    (folder.run / "run.json").write_text(json.dumps(document))
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    assert all(picture.figure is not None for picture in folder.pictures(["steady", "packed"]))
+    (gone,) = folder.pictures(["steady"], run=recorded(podium.load(folder.run)))
+    assert gone.remark == "No cases are drawn: the truth is no longer at truth."
 
 
 def test_remarks_keep_teams_anonymous(folder):
@@ -355,14 +373,13 @@ def test_remarks_keep_teams_anonymous(folder):
 
 def test_overviews_need_no_inputs():
     challenge = get_challenge("lvquan18")
-    rows = {f"sub-01-{n:02d}": 0.1 * n for n in range(1, 5)}
-    data = values(challenge, rows, "prediction", "A1")
-    found = list(pictures(data, {}, open_submission=opener, submissions=["team"]))
-    assert [each.kind for each in found] == ["overview"] * 11
-    assert found[0].heading.startswith("A1")
-    assert "correlation" not in found[0].alternative  # true values are constant here
-    assert "mean difference -0.75" in found[0].alternative
-    assert all(each.figure is not None for each in found)
+    run = values(challenge, {f"sub-01-{n:02d}": 0.1 * n for n in range(1, 5)}, "prediction", "A1")
+    shown = list(draw_pictures(gather(run.rank(bootstrap=0)), run, submissions=["team"]))
+    assert [picture.kind for picture in shown] == ["overview"] * 11
+    assert shown[0].heading.startswith("A1")
+    assert "correlation" not in shown[0].alternative  # true values are constant here
+    assert "mean difference -0.75" in shown[0].alternative
+    assert all(picture.figure is not None for picture in shown)
 
 
 def test_folders_of_files_are_checked_file_by_file(tmp_path):
@@ -372,17 +389,14 @@ def test_folders_of_files_are_checked_file_by_file(tmp_path):
     moved = np.tile(np.eye(4), (2, 1, 1))
     arrays = displacement_sets(moved, moved, points)
     write_prediction(tmp_path / "submissions" / "team", NAME, arrays, form="")
-    challenge = get_challenge("tusrec")
-    measured = evaluate(challenge, truth=truth, submissions=find_submissions(tmp_path / "submissions"))
-    info = {"truth": str(truth), "submissions": measured.paths, "sha256": measured.hashes}
-    failures = pl.DataFrame(schema=dict.fromkeys(("submission", "case", "status", "reason"), pl.String))
-    data = gather(challenge, info, measured.table, measured.roles, failures, bootstrap=0)
+    run = podium.evaluate("tusrec", truth=truth, submissions=tmp_path / "submissions", out=tmp_path / "run")
+    data = gather(run.rank(bootstrap=0))
 
     def shown():
-        return list(pictures(data, info, open_submission=opener))
+        return list(draw_pictures(data, run))
 
-    assert [each.kind for each in shown()] == ["only"] * 3  # of the baseline no motion there is no prediction
-    assert all(each.figure is not None for each in shown())
+    assert [picture.kind for picture in shown()] == ["only"] * 3  # of the baseline no motion there is no prediction
+    assert all(picture.figure is not None for picture in shown())
     place = tmp_path / "submissions" / "team" / NAME
     np.save(place / "more.npy", arrays["GL"])
     assert shown()[0].remark == f"{NAME} is not drawn: {NAME}/more.npy was not there when the run was made."
@@ -403,14 +417,12 @@ def test_settings_of_a_truth_that_changed_do_not_reach_the_scores(tmp_path):
             file["cls"] = 1
     settings = tmp_path / "truth" / "challenge.toml"
     settings.write_text("baseline_seconds = 1.0\n")
-    challenge = get_challenge("csv2026")
-    measured = evaluate(
-        challenge, truth=tmp_path / "truth", submissions=find_submissions(tmp_path / "submissions"), jobs=1
-    )
-    info = {"truth": str(tmp_path / "truth"), "submissions": measured.paths, "sha256": measured.hashes}
-    failures = pl.DataFrame(schema=dict.fromkeys(("submission", "case", "status", "reason"), pl.String))
-    data = gather(challenge, info, measured.table, measured.roles, failures, bootstrap=0)
+    inputs = {"truth": tmp_path / "truth", "submissions": tmp_path / "submissions"}
+    podium.evaluate("csv2026", **inputs, out=tmp_path / "run", jobs=1)
     settings.write_text("baseline_seconds = 9.0\n")
-    (only,) = pictures(data, info, open_submission=opener)
+    run = podium.load(tmp_path / "run")
+    data = gather(run.rank(bootstrap=0))
+    (only,) = draw_pictures(data, run)
     assert only.remark == "001 is not drawn: challenge.toml has changed since the run was made."
-    assert challenge.baseline_seconds == 1.0
+    assert run.challenge.baseline_seconds == 1.0
+    assert data.challenge.baseline_seconds == 1.0

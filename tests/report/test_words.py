@@ -1,31 +1,27 @@
 """What is said of a ranking, checked against numbers worked out by hand or in another way."""
 
 import numpy as np
-import polars as pl
 import pytest
-from reports import DEGENERATE, SCHEMA, synthetic_report
+from reports import DEGENERATE, run_of, synthetic_report, tidy
 
 from podium.challenges import get_challenge
 from podium.model import Role
 from podium.report.data import gather
-from podium.report.explanations import explanations
+from podium.report.explanations import explain
 from podium.report.words import contained, deciding, isolated, listed, number, percent, places, sentences, verdict
 
 
 def by_hand(values, *, roles=None, bootstrap=0, challenge="kits21"):
-    """Return a run in which every quantity of a submission has the given values, one a case."""
+    """Return a run in which every measure of a submission has the given values, one a case."""
     rules = get_challenge(challenge)
     rows = [
-        (name, f"case_{index:05d}", "", target, quantity.metric, value, "ok", "")
+        (name, f"case_{index:05d}", "", target, measure.name, value, "ok", "")
         for name, own in values.items()
         for index, value in enumerate(own)
-        for quantity in rules.quantities
-        for target in quantity.targets
+        for measure in rules.measures
+        for target in measure.targets
     ]
-    table = pl.DataFrame(rows, schema=SCHEMA, orient="row")
-    failures = pl.DataFrame(schema=dict.fromkeys(("submission", "case", "status", "reason"), pl.String))
-    known = dict.fromkeys(values, Role.COMPETITOR) | (roles or {})
-    return gather(rules, {"options": {}}, table, known, failures, bootstrap=bootstrap)
+    return gather(run_of(rules, tidy(rows), roles=roles).rank(bootstrap=bootstrap))
 
 
 THREE = {"b": [0.8, 0.8, 0.8], "a": [0.9, 0.9, 0.9], "c": [0.7, 0.7, 0.7]}
@@ -102,13 +98,11 @@ def test_a_lead_has_its_interval_where_one_criterion_decides():
     for name, mean in (("a", 0.9), ("b", 0.7)):
         for index, good in enumerate(generator.normal(mean, 0.01, 40).tolist()):
             case = f"sub{index:03d}__RH_rotation"
-            for quantity in rules.quantities:
-                for target in quantity.targets:
-                    value = good if quantity.metric.endswith("score") else 1.0
-                    rows.append((name, case, "", target, quantity.metric, value, "ok", ""))
-    table = pl.DataFrame(rows, schema=SCHEMA, orient="row")
-    failures = pl.DataFrame(schema=dict.fromkeys(("submission", "case", "status", "reason"), pl.String))
-    data = gather(rules, {"options": {}}, table, {}, failures, bootstrap=200)
+            for measure in rules.measures:
+                for target in measure.targets:
+                    value = good if measure.name.endswith("score") else 1.0
+                    rows.append((name, case, "", target, measure.name, value, "ok", ""))
+    data = gather(run_of(rules, tidy(rows)).rank(bootstrap=200))
     told = verdict(data)
     pair = data.assessment.confidence.pairs[0]
     low, high = pair.low[0, 1], pair.high[0, 1]
@@ -122,7 +116,7 @@ def test_every_run_has_a_verdict_and_explanations(name):
     told = verdict(data)
     assert told.headline.endswith(".")
     every = [told.headline, told.margin, *told.sureness, *told.cautions]
-    for each in explanations(data).values():
+    for each in explain(data).values():
         every += [each.summary, *each.remarks]
         assert each.summary.endswith(".")
     assert not any("nan" in text.replace("tion and", "") or "None" in text for text in every)
@@ -130,7 +124,7 @@ def test_every_run_has_a_verdict_and_explanations(name):
 
 def test_a_place_is_explained_by_the_ranks_that_made_it():
     data = by_hand(THREE | {"base": [0.95, 0.95, 0.95]}, roles={"base": Role.BASELINE})
-    told = explanations(data)
+    told = explain(data)
     assert told["b"].summary == "Place 2 of 3: Average rank 2.00, and the lowest comes first."
     assert told["b"].heading == "The criteria, and the rank that each gives; the average rank decides"
     assert [(part.title, part.value, part.rank) for part in told["b"].parts] == [
@@ -147,16 +141,16 @@ def test_a_place_is_explained_by_the_ranks_that_made_it():
 def test_the_average_of_the_ranks_explained_is_the_average_rank_shown():
     data = synthetic_report(7, 15, bootstrap=50)
     for entry in data.board.entries:
-        ranks = [float(part.rank) for part in explanations(data)[entry.submission].parts]
+        ranks = [float(part.rank) for part in explain(data)[entry.submission].parts]
         assert np.mean(ranks) == pytest.approx(entry.values["average_rank"])
 
 
 def test_one_criterion_is_explained_by_what_stands_beside_it():
     data = synthetic_report(4, 12, challenge="csv2026", bootstrap=50, baseline_seconds=1.0, failing=0.0)
-    told = explanations(data)[data.competitors[0]]
+    told = explain(data)[data.competitors[0]]
     assert told.heading == "The columns beside it, and the rank that each would give"
-    columns = {column.title: column for column in data.contest.published().columns}
-    index = data.contest.submissions.index(data.competitors[0])
+    columns = {column.measure.title: column for column in data.rule.published.columns}
+    index = data.rule.submissions.index(data.competitors[0])
     for part in told.parts:
         column = columns[part.title.rpartition(" ")[0].partition(", s")[0]]
         own = column.values[0, index]
@@ -168,10 +162,10 @@ def test_no_column_decides_where_places_do_not_follow_it():
     data = by_hand(THREE)
     assert deciding(data.board).name == "average_rank"
     entries = data.board.entries
-    swapped = type(data.board)("", "", data.board.headings, (entries[1], entries[0], entries[2]), ())
+    swapped = type(data.board)("", "", data.board.columns, (entries[1], entries[0], entries[2]), ())
     assert deciding(swapped) is not None  # entries carry their places with them
     worse = [type(e)(e.submission, e.role, 4 - e.place, "", e.values) for e in entries]
-    assert deciding(type(data.board)("", "", data.board.headings, tuple(worse), ())) is None
+    assert deciding(type(data.board)("", "", data.board.columns, tuple(worse), ())) is None
 
 
 def test_the_terminal_tells_the_same():

@@ -14,10 +14,10 @@ import zlib
 
 import pytest
 
+from podium.io import archives
+from podium.model import Case, InputError
 from podium.run import unpacking
 from podium.run.submissions import Limits, Submission, opened
-from podium.io import archives
-from podium.model import Expected, InputError
 
 SMALL = Limits(entries=100, unpacked_bytes=2**20, ratio=1100)
 
@@ -228,7 +228,7 @@ def test_an_empty_mask_is_packed_as_well_as_can_be_and_accepted(tmp_path, suffix
     )
     assert len(mask) / path.stat().st_size > 1000
     with opened(Submission("t", path)) as files:
-        assert files.find(Expected("case", ("case.nii",))).stat().st_size == len(mask)
+        assert files.find(Case("case", expected=("case.nii",))).stat().st_size == len(mask)
     with (
         pytest.raises(InputError, match="unpacks to more than 500 times as much"),
         opened(Submission("t", path), limits=Limits(ratio=500)),
@@ -251,7 +251,7 @@ def test_archives_within_archives_stay_closed(tmp_path):
     path = tmp_path / "t.zip"
     path.write_bytes(zipped({"inner.zip": inner, "inner.tar.gz": tarred(entry("case.nii"))}))
     with opened(Submission("t", path)) as files:
-        wanted = [Expected("case", ("case.nii",))]
+        wanted = [Case("case", expected=("case.nii",))]
         assert files.find(wanted[0]) is None
         assert files.unexpected(wanted) == ["inner.tar.gz: unexpected file", "inner.zip: unexpected file"]
         assert (files.root / "inner.zip").read_bytes() == inner
@@ -285,7 +285,7 @@ def test_strange_names_are_files_like_others(tmp_path, name, suffix):
         if suffix == ".zip"
         else tarred(*(entry(*each, form=tarfile.GNU_FORMAT) for each in content.items()))
     )
-    wanted = [Expected("case", ("case.nii",))]
+    wanted = [Case("case", expected=("case.nii",))]
     with opened(Submission("t", path)) as files:
         assert files.find(wanted[0]).read_bytes() == b"y"
         assert files.unexpected(wanted) == [f"{STRANGE[name]}: unexpected file"]
@@ -296,7 +296,7 @@ def test_names_that_are_not_utf8(tmp_path):
     path.write_bytes(tarred(entry("caf\udce9.nii", b"x"), pax((b"path", b"\xff\xfe.nii")), entry("a", b"y")))
     with opened(Submission("t", path)) as files:
         assert files.unexpected([]) == ["caf\\udce9.nii: unexpected file", "\\udcff\\udcfe.nii: unexpected file"]
-        found = files.find(Expected("case", ("caf*.nii",)))
+        found = files.find(Case("case", expected=("caf*.nii",)))
         assert os.fsencode(found.name) == b"caf\xe9.nii"
 
 

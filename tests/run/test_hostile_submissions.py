@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 
 from podium.challenges import get_challenge
 from podium.cli import app
+from podium.model import Case, InputError
 from podium.run import check_submission
 from podium.run.submissions import Files, Limits, Submission, find_submissions, keep_apart, opened
-from podium.model import Expected, InputError
 
-CASE = Expected("case", ("case.nii", "case"))
+CASE = Case("case", expected=("case.nii", "case"))
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_nothing_outside_is_read(team, make, message):
 def test_files_behind_a_linked_folder_are_not_there(team):
     (team / "predictions").symlink_to(team.parents[1] / "secret")
     with opened(Submission("team", team)) as files:
-        assert files.find(Expected("case", ("predictions/case.nii", "*/case.nii"))) is None
+        assert files.find(Case("case", expected=("predictions/case.nii", "*/case.nii"))) is None
         assert files.unexpected([]) == []
 
 
@@ -137,7 +137,7 @@ def test_many_files_that_nobody_asked_for_take_no_time(team):
     """Comparing each of 20,000 names with each of 500 that are missing would take an hour."""
     for k in range(20_000):
         (team / f"cose_{k:05d}.nii").write_text("")
-    wanted = [Expected(f"case_{k:05d}", (f"case_{k:05d}.nii",)) for k in range(500)]
+    wanted = [Case(f"case_{k:05d}", expected=(f"case_{k:05d}.nii",)) for k in range(500)]
     with opened(Submission("team", team), wanted) as files:
         assert [files.find(each) for each in wanted] == [None] * 500
         remarks = files.unexpected(wanted)
@@ -158,7 +158,7 @@ def test_reasons_are_printable(team):
     for name in ("case_\x1b[2J.nii", "case_\n.nii"):
         (team / name).write_text("")
     with opened(Submission("team", team)) as files, pytest.raises(InputError) as caught:
-        files.find(Expected("case", ("case_*.nii",)))
+        files.find(Case("case", expected=("case_*.nii",)))
     assert str(caught.value) == "there are 2 predictions of case: case_ .nii, case_\\x1b[2J.nii"
     problems = check_submission(get_challenge("kits21"), team)
     assert {problem.file for problem in problems} == {"case_\\n.nii", "case_\\x1b[2J.nii"}

@@ -7,8 +7,8 @@ import zipfile
 
 import pytest
 
+from podium.model import Case, InputError, Role
 from podium.run.submissions import Submission, find_submissions, opened
-from podium.model import Expected, InputError, Role
 
 
 def test_folders_and_archives_are_teams(tmp_path):
@@ -29,8 +29,8 @@ def test_folders_and_archives_are_teams(tmp_path):
     ]
     for submission, content in zip(found, (b"1", b"abc"), strict=False):
         with opened(submission) as files:
-            assert files.find(Expected("case", ("case.nii",))).read_bytes() == content
-            assert files.find(Expected("other", ("other.nii",))) is None
+            assert files.find(Case("case", expected=("case.nii",))).read_bytes() == content
+            assert files.find(Case("other", expected=("other.nii",))) is None
 
 
 def test_two_teams_of_one_name_and_none_at_all(tmp_path):
@@ -128,7 +128,7 @@ def test_links_in_folders_are_not_followed(tmp_path):
     folder.mkdir()
     (folder / "case.nii").symlink_to(tmp_path / "secret")
     with opened(Submission("team", folder)) as files, pytest.raises(InputError, match="symbolic link, which is not"):
-        files.find(Expected("case", ("case.nii",)))
+        files.find(Case("case", expected=("case.nii",)))
 
 
 def test_other_archives_do_not_disappear(tmp_path):
@@ -147,7 +147,7 @@ def test_people_are_references(tmp_path):
 def test_a_folder_that_is_a_prediction_is_not_entered(tmp_path):
     (tmp_path / "sub050__RH").mkdir()
     (tmp_path / "sub050__RH" / "GP.npy").write_bytes(b"")
-    wanted = [Expected("sub050__RH", ("sub050__RH.h5", "sub050__RH"))]
+    wanted = [Case("sub050__RH", expected=("sub050__RH.h5", "sub050__RH"))]
     with opened(Submission("team", tmp_path), wanted) as files:
         assert files.find(wanted[0]) == tmp_path / "sub050__RH"
 
@@ -156,8 +156,8 @@ def test_patterns_and_names_nearly_right(tmp_path):
     for name in ("LVQUAN_a.mat", "case_0001.nii.gz", "readme.txt"):
         (tmp_path / name).write_text("")
     with opened(Submission("team", tmp_path)) as files:
-        assert files.find(Expected("all", ("LVQUAN_*.mat",))).name == "LVQUAN_a.mat"
-        wanted = Expected("case_00001", ("case_00001.nii.gz",))
+        assert files.find(Case("all", expected=("LVQUAN_*.mat",))).name == "LVQUAN_a.mat"
+        wanted = Case("case_00001", expected=("case_00001.nii.gz",))
         assert files.find(wanted) is None
         assert files.unexpected([wanted]) == [
             "case_0001.nii.gz: unexpected file, is it meant to be case_00001.nii.gz?",
@@ -165,4 +165,4 @@ def test_patterns_and_names_nearly_right(tmp_path):
         ]
         (tmp_path / "LVQUAN_b.mat").write_text("")
     with opened(Submission("team", tmp_path)) as files, pytest.raises(InputError, match="2 predictions of all"):
-        files.find(Expected("all", ("LVQUAN_*.mat",)))
+        files.find(Case("all", expected=("LVQUAN_*.mat",)))

@@ -9,8 +9,8 @@ import numpy as np
 
 def labelled(axes: Any, label: str) -> Any:
     """Return the only collection of that label."""
-    (found,) = [each for each in axes.collections if each.get_label() == label]
-    return found
+    (collection,) = [collection for collection in axes.collections if collection.get_label() == label]
+    return collection
 
 
 def points(axes: Any, label: str) -> np.ndarray:

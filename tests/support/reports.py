@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from podium.challenges import get_challenge
-from podium.model import Case, Challenge, Direction, Role, Status
+from podium.io import json_text, parquet_bytes
+from podium.model import Challenge, Direction, Role, Status
 from podium.report.data import ReportData, gather
-
-SCHEMA = {
-    name: pl.Float64 if name == "value" else pl.String
-    for name in ("submission", "case", "unit", "target", "metric", "value", "status", "reason")
-}
+from podium.run import Contract, Input, Run, RunFolder, RunRecord, leaderboard_files
+from podium.run.measuring import SCHEMA
+from podium.run.record import Machine
+from podium.run.runs import failures_frame
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -37,6 +39,54 @@ def team_names(count: int) -> list[str]:
     return [f"team {number:02d}" for number in range(1, count + 1)]
 
 
+def tidy(rows: Iterable[Sequence[Any]]) -> pl.DataFrame:
+    """Return measurements from rows of submission, case, unit, target, metric, value, status and reason."""
+    return pl.DataFrame([(*row[:6], None, *row[6:]) for row in rows], schema=SCHEMA, orient="row")
+
+
+def record_of(challenge: Challenge, roles: Mapping[str, Role]) -> RunRecord:
+    """Return the run.json of a run that never was; competitors were archives of one file."""
+    teams = [name for name, role in roles.items() if role is Role.COMPETITOR]
+    return RunRecord(
+        podium="0.1.0",
+        challenge=challenge.name,
+        version=challenge.version,
+        edition=challenge.edition,
+        options=challenge.options,
+        truth=Input(path="/data/truth", sha256={"case_00000.nii.gz": "00"}),
+        submissions={
+            name: Input(path=f"/data/submissions/{name}.zip", sha256={f"{name}/case_00000.nii.gz": "11"})
+            for name in teams
+        },
+        roles=dict(roles),
+        started=datetime(2026, 1, 1, 10, 0, tzinfo=UTC),
+        ended=datetime(2026, 1, 1, 10, 5, tzinfo=UTC),
+        machine=Machine(system="Linux", python="3.11", cores=2),
+        packages={"numpy": "2"},
+    )
+
+
+def run_of(challenge: Challenge, table: pl.DataFrame, *, roles: Mapping[str, Role] | None = None) -> Run:
+    """Return a run in memory of measurements written down in a test; who has no role competes."""
+    competitors = dict.fromkeys(table["submission"].unique(maintain_order=True).to_list(), Role.COMPETITOR)
+    failed = table.filter(pl.col("status").is_in(["missing", "invalid"]))
+    failures = failures_frame(
+        failed.select("submission", "case", "status", "reason").unique(maintain_order=True).rows()
+    )
+    return Run(challenge, record_of(challenge, competitors | dict(roles or {})), table, failures)
+
+
+def write_run_folder(run: Run, folder: Path) -> Path:
+    """Write a run in memory as an evaluation would, and return the folder."""
+    files = {
+        "measurements.parquet": parquet_bytes(run.measurements),
+        "failures.csv": run.failures.write_csv().encode(),
+        "run.json": json_text(run.record.document()).encode(),
+    }
+    RunFolder(folder).replace(files | leaderboard_files(run.leaderboard, run.challenge.options))
+    return folder
+
+
 def synthetic_run(
     submissions: int = 5,
     cases: int = 12,
@@ -52,17 +102,20 @@ def synthetic_run(
     undefined: float = 0.0,
     seed: int = 1,
     **options: Any,
-) -> tuple[Challenge, dict[str, Any], pl.DataFrame, dict[str, Role], pl.DataFrame]:
-    """Return challenge, run.json, measurements, roles and failures of a run that never was.
+) -> Run:
+    """Return a run that never was.
 
     Parameters
     ----------
     failing, undefined
         Which share of the results failed, or has no value.
+    timing
+        Whether teams report a time for every case, failed ones included; not where everything failed.
     baseline, people
         Whether there is a weak baseline, and a reference called raters.
     """
     rules = get_challenge(challenge, **options)
+    contract = Contract(rules)
     generator = np.random.default_rng(seed)
     teams = list(names or team_names(submissions))
     roles = dict.fromkeys(teams, Role.COMPETITOR)
@@ -71,51 +124,34 @@ def synthetic_run(
     if people:
         roles["raters"] = Role.REFERENCE
     hardness = generator.beta(2, 5, cases)
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     for number, name in enumerate(roles):
         skill = 0.25 if name == "baseline" else 0.93 if name == "raters" else 0.95 - 0.5 * number / (len(teams) + 4)
+        competing = roles[name] is Role.COMPETITOR
+        timed = timing and competing and not everything_failed
         for index in range(cases):
             case = f"case_{index:05d}"
-            competing = roles[name] is Role.COMPETITOR
             if competing and (everything_failed or generator.random() < failing):
                 reason = f"{name}/{case}.nii.gz: the gzip data ends too early. Copy or save it again"
-                rows += [_row(name, v) for v in rules.failed(Case(case), None, Status.INVALID, reason)]
+                rows += [_row(name, value) for value in contract.failed([case], None, Status.INVALID, reason)]
+                if timed:  # which counts as the slowest
+                    rows.append((name, case, "", "", rules.time.name, 0.5, "ok", ""))
                 continue
             good = 0.8 if all_equal else float(np.clip(skill - 0.5 * hardness[index] + generator.normal(0, 0.05), 0, 1))
-            for quantity in rules.quantities:
-                for target in quantity.targets:
+            for measure in rules.measures:
+                for target in measure.targets:
                     value = good if all_equal else float(np.clip(good + generator.normal(0, 0.02), 0, 1))
-                    if quantity.direction is Direction.LOWER:
+                    if measure.direction is Direction.LOWER:
                         value = 20 * (1 - value) + 0.5
                     if undefined and generator.random() < undefined:
-                        lacking = (name, case, "", target, quantity.metric, None, "undefined", "nothing to measure")
+                        lacking = (name, case, "", target, measure.name, None, "undefined", "nothing to measure")
                         rows.append(lacking)
                     else:
-                        rows.append((name, case, "", target, quantity.metric, value, "ok", ""))
-            if timing and competing:
+                        rows.append((name, case, "", target, measure.name, value, "ok", ""))
+            if timed:
                 seconds = float(np.exp(generator.normal(0.2 * (number % 7), 0.1)))
-                rows.append((name, case, "", "", "seconds", seconds, "ok", ""))
-    table = pl.DataFrame(rows, schema=SCHEMA, orient="row")
-    failed = table.filter(pl.col("status").is_in(["missing", "invalid"]))
-    failures = failed.select("submission", "case", "status", "reason").unique(maintain_order=True)
-    info = {
-        "schema": 1,
-        "podium": "0.1.0",
-        "challenge": challenge,
-        "version": rules.version,
-        "edition": rules.edition,
-        "options": {"edition": rules.edition},
-        "truth": "/data/truth",
-        "submissions": {name: f"/data/submissions/{name}.zip" for name in teams},
-        "roles": {name: role.value for name, role in roles.items()},
-        "started": "2026-01-01T10:00:00+00:00",
-        "ended": "2026-01-01T10:05:00+00:00",
-        "machine": {"system": "Linux", "python": "3.11", "cores": 2},
-        "packages": {"numpy": "2"},
-        "sha256": {"truth": {"case_00000.nii.gz": "00"}}
-        | {name: {f"{name}/case_00000.nii.gz": "11"} for name in teams},
-    }
-    return rules, info, table, roles, failures
+                rows.append((name, case, "", "", rules.time.name, seconds, "ok", ""))
+    return run_of(rules, tidy(rows), roles=roles)
 
 
 def _row(name: str, value: Any) -> tuple[Any, ...]:
@@ -133,8 +169,8 @@ def synthetic_report(
     **options: Any,
 ) -> ReportData:
     """Return what a report of a synthetic run is made of; options are those of `synthetic_run`."""
-    run = synthetic_run(submissions, cases, **options)
-    return gather(*run, bootstrap=bootstrap, anonymise=anonymise, submission=submission, title=title)
+    ranking = synthetic_run(submissions, cases, **options).rank(bootstrap=bootstrap)
+    return gather(ranking, anonymise=anonymise, submission=submission, title=title)
 
 
 DEGENERATE: dict[str, dict[str, Any]] = {

@@ -137,7 +137,7 @@ class LabelMapComparison(Mapping[str, Comparison]):
     @property
     def distances(self) -> list[float]:
         """Every distance that occurs, in mm, from 0 to a little beyond the last: where surface Dice changes."""
-        directed = [distances for each in self.values() for distances in each.surface.directed]
+        directed = [distances for comparison in self.values() for distances in comparison.surface.directed]
         occurring = {float(d) for distances in directed for d in distances.distances if d < float("inf")}
         tolerances = sorted({0.0, *occurring})
         return [*tolerances, 1.05 * (tolerances[-1] or 1.0)]
@@ -152,8 +152,8 @@ class LabelMapComparison(Mapping[str, Comparison]):
 
         lines = [
             (region, measured.name, measured.value, self.unit(measured.metric), measured.metric.direction.value)
-            for region, each in self.items()
-            for measured in each.values
+            for region, comparison in self.items()
+            for measured in comparison.values
         ]
         return pl.DataFrame(lines, schema=["region", "metric", "value", "unit", "better"], orient="row")
 
@@ -173,8 +173,8 @@ def compare_label_maps(
     labels = sorted({*reference.labels, *prediction.labels} - {0})
     chosen = {str(label): (label,) for label in labels} if regions is None else regions
     named = {name: tuple(members) for name, members in chosen.items()}
-    found = compare(reference, prediction, regions=named, tolerances_mm=tolerances_mm, boundary=boundary)
-    return LabelMapComparison(reference, prediction, named, boundary, found)
+    comparisons = compare(reference, prediction, regions=named, tolerances_mm=tolerances_mm, boundary=boundary)
+    return LabelMapComparison(reference, prediction, named, boundary, comparisons)
 
 
 def _short(value: float) -> str:

@@ -130,10 +130,10 @@ def structures(
     for start in range(0, len(names), _REGIONS_AT_ONCE):
         batch = names[start : start + _REGIONS_AT_ONCE]
         table = pair.table([regions[name] for name in batch])
-        found = Elements(np.zeros(0, np.int64), np.zeros(0, np.uint64), np.zeros(0, np.uint8))
+        batch_elements = Elements(np.zeros(0, np.int64), np.zeros(0, np.uint64), np.zeros(0, np.uint8))
         padded = np.ones(3, np.int64)
         if not pair.nothing:
-            found, padded = _boundary(pair.reference, pair.lower, pair.upper, table, boundary, flat=pair.flat)
+            batch_elements, padded = _boundary(pair.reference, pair.lower, pair.upper, table, boundary, flat=pair.flat)
         for bit, name in enumerate(batch):
             runs, sums, count = np.empty((4096, 2), np.int64), np.zeros(4, np.int64), 0
             if not pair.nothing:
@@ -141,7 +141,9 @@ def structures(
                     pair.reference, pair.lower, pair.upper, table, np.uint8(1 << bit), shift, shape, runs, sums
                 )
             # The marks have a border of one place around the box.
-            elements = kernels.separate(found.places, found.corners, bit, padded, pair.lower + shift - 1)
+            elements = kernels.separate(
+                batch_elements.places, batch_elements.corners, bit, padded, pair.lower + shift - 1
+            )
             result[name] = Structure(whole, boundary, runs[:count].copy(), sums, *elements)
     return result
 
@@ -216,14 +218,14 @@ class StructurePair:
         """Measure the distances between both boundaries; see `podium.metrics.surface_distances`."""
         sides = self.reference, self.prediction
         boundary = self.reference.boundary
-        occupied = [each for each in sides if len(each.positions)]
+        occupied = [side for side in sides if len(side.positions)]
         if not occupied:
             nothing = DirectedDistances(np.zeros(0), np.zeros(0), np.zeros(0, np.int64))
             return SurfaceDistances(nothing, nothing, boundary)
         spacing = self._spacing
         flat = len(spacing) == 2
-        lower = np.min([each.lower for each in occupied], axis=0)
-        lattice = np.max([each.upper for each in occupied], axis=0) - lower
+        lower = np.min([side.lower for side in occupied], axis=0)
+        lattice = np.max([side.upper for side in occupied], axis=0) - lower
         areas = np.ones(256)
         if boundary == "surfel":
             areas = contour_lengths(spacing) if flat else surfel_areas(spacing)
@@ -231,11 +233,11 @@ class StructurePair:
         shape = lattice + 2 * near.reach
         steps = near.offsets @ np.array([shape[1] * shape[2], shape[2], 1])
         marks = _marks.clean(int(np.prod(shape)))
-        found = [
-            Elements(kernels.settle(each.positions, near.reach - lower, shape), each.corners, marks) for each in sides
+        settled = [
+            Elements(kernels.settle(side.positions, near.reach - lower, shape), side.corners, marks) for side in sides
         ]
         directed = []
-        for own, other in (found, found[::-1]):
+        for own, other in (settled, settled[::-1]):
             kernels.mark(other.places, marks, np.uint8(1))
             directed.append(
                 directed_distances(

@@ -208,10 +208,10 @@ def _measure(pair: Pair, table: npt.NDArray[np.uint8], regions: int, boundary: B
         places, corners = (
             _scratch.array(f"{side} {name}", dtype) for name, dtype in (("places", np.int64), ("corners", np.uint64))
         )
-        places, corners, found = find(labels, pair.lower, pair.upper, table, pair.flat, pad, marks, places, corners)
+        places, corners, count = find(labels, pair.lower, pair.upper, table, pair.flat, pad, marks, places, corners)
         _scratch.keep(f"{side} places", places)
         _scratch.keep(f"{side} corners", corners)
-        surfaces.append(Elements(places[:found], corners[:found], marks.reshape(-1)))
+        surfaces.append(Elements(places[:count], corners[:count], marks.reshape(-1)))
 
     def directed(region: int, own: int) -> DirectedDistances:
         return directed_distances(

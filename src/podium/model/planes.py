@@ -50,7 +50,7 @@ class Plane:
         # Seen from the side or from the front, the head is on top; seen from the feet, the front is.
         down = _POSTERIOR if normal == _SUPERIOR else _SUPERIOR
         right = _POSTERIOR if normal == _LEFT else _LEFT
-        one, other = (each for each in range(3) if each != axis)
+        one, other = (other_axis for other_axis in range(3) if other_axis != axis)
         straight = abs(direction[down, one]) + abs(direction[right, other])
         rows, columns = (
             (one, other) if straight > abs(direction[down, other]) + abs(direction[right, one]) else (other, one)
@@ -91,13 +91,13 @@ def disputed_plane(reference: LabelMap, prediction: LabelMap, *, labels: Collect
     """
     if reference.array.ndim != 3 or reference.shape != prediction.shape:
         raise InputError(f"planes are cut from volumes of one shape, not {reference.shape} and {prediction.shape}")
-    boxes = [each.box for each in (reference, prediction) if each.box is not None]
+    boxes = [label_map.box for label_map in (reference, prediction) if label_map.box is not None]
     if not boxes:
         return None
     box: Box = boxes[0].union(boxes[-1])
     axis = int(np.argmax(reference.spacing))
-    others = tuple(each for each in range(3) if each != axis)
-    truth, guess = (_members(each.array[box.slices], labels) for each in (reference, prediction))
+    others = tuple(other_axis for other_axis in range(3) if other_axis != axis)
+    truth, guess = (_members(label_map.array[box.slices], labels) for label_map in (reference, prediction))
     counts = np.count_nonzero(truth != guess, axis=others)
     if not counts.any():
         counts = np.count_nonzero(truth, axis=others)

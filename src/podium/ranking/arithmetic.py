@@ -36,11 +36,21 @@ _DIGITS = 12
 
 
 def weighted_sum(values: Floats, weights: Floats) -> Floats:
-    """Return Σ w·x over rows, what is not defined counting nothing: (submissions, rows) → (sets, submissions)."""
-    known = np.nan_to_num(values, nan=0.0)
+    """Return Σ w·x over rows, what is not defined counting nothing: (submissions, rows) → (sets, submissions).
+
+    The sum is infinite where an infinite value has a weight.
+    """
+    infinite = np.isinf(values)
+    known = np.where(np.isnan(values) | infinite, 0.0, values)
     if len(weights) == 1:  # summed row by row, so that nobody's last digit depends on who else takes part
-        return np.asarray(np.sum(known * weights, axis=1))[None]
-    return np.asarray(weights @ known.T)
+        sums = np.asarray(np.sum(np.ascontiguousarray(known * weights), axis=1))[None]
+    else:
+        sums = np.asarray(weights @ known.T)
+    if infinite.any():
+        with np.errstate(invalid="ignore"):  # both infinities have no sum
+            for end in (np.inf, -np.inf):
+                sums = sums + np.where(weights @ (values == end).T.astype(np.float64) > 0, end, 0.0)
+    return sums
 
 
 def weighted_mean(values: Floats, weights: Floats) -> Floats:
@@ -196,15 +206,14 @@ def loading_line(seconds: Floats, frames: Floats, weights: Floats) -> tuple[Floa
         and the rate the ratio of the sums.
     """
     defined = (~np.isnan(seconds)).astype(np.float64)
-    known = np.nan_to_num(seconds, nan=0.0)
     centre = frames.mean()
     offset = frames - centre  # keeps the sums small, and so exact
     count = weights @ defined.T
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean_offset = weights @ (defined * offset).T / count
-        mean_seconds = weights @ known.T / count
-        spread = weights @ (defined * np.square(offset)).T / count - np.square(mean_offset)
-        joint = weights @ (known * offset).T / count - mean_offset * mean_seconds
+        mean_offset = weighted_sum(defined * offset, weights) / count
+        mean_seconds = weighted_sum(seconds, weights) / count
+        spread = weighted_sum(defined * np.square(offset), weights) / count - np.square(mean_offset)
+        joint = weighted_sum(seconds * offset, weights) / count - mean_offset * mean_seconds
         distinct = _distinct(frames, defined, weights)
         rate = np.where(distinct, joint / spread, mean_seconds / (mean_offset + centre))
         loading = np.where(distinct, mean_seconds - rate * (mean_offset + centre), 0.0)

@@ -97,8 +97,8 @@ def draw_groups(instances: Sequence[Instance], *, groups: int, seed: int) -> tup
             tuple(
                 Sample(
                     tuple(
-                        (each.kind, each.number, each.annotations[(offset + k) % len(each.annotations)])
-                        for each, offset in zip(instances, offsets, strict=True)
+                        (instance.kind, instance.number, instance.annotations[(offset + k) % len(instance.annotations)])
+                        for instance, offset in zip(instances, offsets, strict=True)
                     )
                 )
                 for k in range(size)
@@ -160,7 +160,7 @@ class Annotations:
                 given = [self.masks[kind, instance.number, number] for number in instance.annotations]
                 box = _common_box(given)
                 if box is not None:
-                    one = fuse([_within(each, box) for each in given], method=method, voxels=voxels)
+                    one = fuse([_within(annotation, box) for annotation in given], method=method, voxels=voxels)
                     parts.append((label, (one, box)))
         return self._painted(parts)
 
@@ -188,7 +188,7 @@ class Annotations:
                     known[keys[region]] = structure
             for region, key in keys.items():
                 result[region].append(known[key])
-        return {region: tuple(found) for region, found in result.items()}
+        return {region: tuple(prepared) for region, prepared in result.items()}
 
     def _deciding(self, labels: Collection[int]) -> list[str]:
         """Return the kinds that a region depends on: the first painted with one of its labels, and all after it."""
@@ -235,8 +235,8 @@ def read_annotations(files: Mapping[Key, Path], *, painting: Mapping[str, int]) 
         if grid is None:
             grid, first = _without_labels(label_map), path
         elif label_map.shape != grid.shape:
-            found, wanted = (" × ".join(map(str, shape)) for shape in (label_map.shape, grid.shape))
-            raise InputError(f"wrong shape: {found} voxels, {first.name} has {wanted}", path=path)
+            actual, wanted = (" × ".join(map(str, shape)) for shape in (label_map.shape, grid.shape))
+            raise InputError(f"wrong shape: {actual} voxels, {first.name} has {wanted}", path=path)
         elif differences := grid.geometry_differences(label_map):
             raise InputError(f"wrong geometry: {first.name} and this have {'; '.join(differences)}", path=path)
         masks[key] = None

@@ -133,8 +133,10 @@ def agreement_of(
     return RaterAgreement(
         case=case,
         panel=panel,
-        values={key: tuple(each.values[key] for each in measured) for key in measured[0].values},
-        tolerances={key: tuple(each.tolerances[key] for each in measured) for key in measured[0].tolerances},
+        values={key: tuple(pair_values.values[key] for pair_values in measured) for key in measured[0].values},
+        tolerances={
+            key: tuple(pair_values.tolerances[key] for pair_values in measured) for key in measured[0].tolerances
+        },
         remarks=tuple(remarks),
     )
 
@@ -157,9 +159,9 @@ def rater_measures(names: Sequence[str], *, besides: Sequence[Measure] = ()) -> 
 
     Between raters there is no reference, so that a metric must be symmetric.
     """
-    found = list(besides)
+    measures = list(besides)
     for name in names:
-        if name in {measure.name for measure in found}:
+        if name in {measure.name for measure in measures}:
             continue
         metric = get_metric(name)
         if metric.family not in ("overlap", "surface", "centres"):
@@ -169,8 +171,8 @@ def rater_measures(names: Sequence[str], *, besides: Sequence[Measure] = ()) -> 
                 f"{name} depends on which of two is the reference, and between raters neither is",
                 advice="Ask for a symmetric metric, such as dice or hausdorff_distance_95",
             )
-        found.append(Measure.by(metric))
-    return found
+        measures.append(Measure.by(metric))
+    return measures
 
 
 class StructurePanel:
@@ -201,12 +203,18 @@ class StructurePanel:
         pairs = _Pairs(measures, spacing_mm, surface=bool(percentiles))
 
         def compared(one: int, other: int) -> PairValues:
-            found = {target: pairs(each[one], each[other]) for target, each in self.members.items()}
+            compared_targets = {
+                target: pairs(structures[one], structures[other]) for target, structures in self.members.items()
+            }
             return PairValues(
-                {(m.name, target): m(measured, target) for target, measured in found.items() for m in measures},
+                {
+                    (m.name, target): m(measured, target)
+                    for target, measured in compared_targets.items()
+                    for m in measures
+                },
                 {
                     (target, level): tolerance_mm(measured["surface"], percentile=level)
-                    for target, measured in found.items()
+                    for target, measured in compared_targets.items()
                     for level in percentiles
                 },
             )
@@ -221,11 +229,11 @@ class StructurePanel:
         pairs = _Pairs(measures, spacing_mm)
         result: dict[Quantity, float] = {}
         for target, members in self.members.items():
-            found = [pairs(member, prediction[target]) for member in members]
+            pairings = [pairs(member, prediction[target]) for member in members]
             for measure in measures:
                 numbers = [
                     measure(measured, target)
-                    for weight, measured in zip(weights, found, strict=True)
+                    for weight, measured in zip(weights, pairings, strict=True)
                     for _ in range(weight)
                 ]
                 result[measure.name, target] = _mean(numbers)

@@ -72,11 +72,11 @@ def people_verdicts(
     if people not in cube.submissions:
         return ()
     judging = [
-        each
+        single
         for measure in challenge.measures
         if measure.direction in (Direction.HIGHER, Direction.LOWER)
-        for each in measure.each
-        if cube.has(*each.key) and not np.isnan(cube.of(*each.key)[cube.submissions.index(people)]).all()
+        for single in measure.each
+        if cube.has(*single.key) and not np.isnan(cube.of(*single.key)[cube.submissions.index(people)]).all()
     ]
     return tuple(_verdict(cube, name, people, measure, level) for name in submissions for measure in judging)
 
@@ -96,15 +96,15 @@ def people_csv(verdicts: Sequence[PeopleVerdict]) -> str:
         head,
         (
             (
-                each.submission,
-                each.target,
-                each.metric,
-                *("" if math.isnan(x) else repr(x) for x in _numbers(each.difference)),
-                {True: "yes", False: "no", None: ""}[each.within],
-                each.difference.cases,
-                " ".join(each.left_out),
+                verdict.submission,
+                verdict.target,
+                verdict.metric,
+                *("" if math.isnan(x) else repr(x) for x in _numbers(verdict.difference)),
+                {True: "yes", False: "no", None: ""}[verdict.within],
+                verdict.difference.cases,
+                " ".join(verdict.left_out),
             )
-            for each in verdicts
+            for verdict in verdicts
         ),
     )
 

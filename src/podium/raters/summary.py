@@ -77,15 +77,17 @@ def summarise(survey: Survey, *, level: float = 0.95) -> Summary:
             level=level,
             bounds=(0.0, math.inf) if percentile is not None else metric_bounds(name),
         )
-        missing = [each.case for each, number in zip(survey.agreements, numbers, strict=True) if math.isnan(number)]
+        missing = [
+            agreement.case for agreement, number in zip(survey.agreements, numbers, strict=True) if math.isnan(number)
+        ]
         return SummaryLine(target, name, percentile, interval, tuple(missing))
 
     variability = [
-        line(target, metric, None, [each.variability(metric, target) for each in survey.agreements])
+        line(target, metric, None, [agreement.variability(metric, target) for agreement in survey.agreements])
         for metric, target in sorted(first.values, key=lambda key: _order(first.values, key))
     ]
     tolerances = [
-        line(target, "tolerance", level_, [each.tolerance(target, level_) for each in survey.agreements])
+        line(target, "tolerance", level_, [agreement.tolerance(target, level_) for agreement in survey.agreements])
         for target, level_ in first.tolerances
     ]
     return Summary(tuple(variability), tuple(tolerances), level)
@@ -93,7 +95,7 @@ def summarise(survey: Survey, *, level: float = 0.95) -> Summary:
 
 def _order(keys: Any, key: tuple[str, str]) -> tuple[int, int]:
     """Sort by target, then by metric, both in the order in which they were declared."""
-    metrics, targets = (list(dict.fromkeys(each[part] for each in keys)) for part in (0, 1))
+    metrics, targets = (list(dict.fromkeys(metric_and_target[part] for metric_and_target in keys)) for part in (0, 1))
     return targets.index(key[1]), metrics.index(key[0])
 
 
@@ -132,15 +134,15 @@ def survey_document(challenge: Challenge, survey: Survey, *, truth: Path) -> dic
         "variability": [_line_document(line) for line in summary.variability],
         "tolerances_mm": [_line_document(line) for line in summary.tolerances],
         "cases": {
-            each.case: {
-                "members": len(each.panel.members),
-                "groups": len(each.panel.groups),
-                "pairs": len(each.panel.pairs),
-                "variability": _nested((m, t, each.variability(m, t)) for m, t in each.values),
-                "tolerances_mm": _nested((t, f"{p:g}", each.tolerance(t, p)) for t, p in each.tolerances),
-                "remarks": each.remarks,
+            agreement.case: {
+                "members": len(agreement.panel.members),
+                "groups": len(agreement.panel.groups),
+                "pairs": len(agreement.panel.pairs),
+                "variability": _nested((m, t, agreement.variability(m, t)) for m, t in agreement.values),
+                "tolerances_mm": _nested((t, f"{p:g}", agreement.tolerance(t, p)) for t, p in agreement.tolerances),
+                "remarks": agreement.remarks,
             }
-            for each in survey.agreements
+            for agreement in survey.agreements
         },
         "counted_out": dict(survey.counted_out),
     }
@@ -166,22 +168,22 @@ def _cells(line: SummaryLine, name: str) -> list[str | int]:
 
 def _case_lines(survey: Survey) -> list[list[str]]:
     lines = []
-    for each in survey.agreements:
-        numbers = [(t, m, "", each.variability(m, t)) for m, t in each.values]
-        numbers += [(t, "tolerance_mm", f"{p:g}", each.tolerance(t, p)) for t, p in each.tolerances]
+    for agreement in survey.agreements:
+        numbers = [(t, m, "", agreement.variability(m, t)) for m, t in agreement.values]
+        numbers += [(t, "tolerance_mm", f"{p:g}", agreement.tolerance(t, p)) for t, p in agreement.tolerances]
         for target, name, percentile, value in numbers:
             status = "undefined" if math.isnan(value) else "ok"
-            lines.append([each.case, target, name, percentile, _cell(value), status])
+            lines.append([agreement.case, target, name, percentile, _cell(value), status])
     return lines
 
 
 def _pair_lines(survey: Survey) -> list[list[Any]]:
     lines = []
-    for each in survey.agreements:
-        entries = [(t, m, "", numbers) for (m, t), numbers in each.values.items()]
-        entries += [(t, "tolerance_mm", f"{p:g}", numbers) for (t, p), numbers in each.tolerances.items()]
-        for place, (group, one, other) in enumerate(each.panel.pairs):
-            who = [each.case, group, each.panel.members[one], each.panel.members[other]]
+    for agreement in survey.agreements:
+        entries = [(t, m, "", numbers) for (m, t), numbers in agreement.values.items()]
+        entries += [(t, "tolerance_mm", f"{p:g}", numbers) for (t, p), numbers in agreement.tolerances.items()]
+        for place, (group, one, other) in enumerate(agreement.panel.pairs):
+            who = [agreement.case, group, agreement.panel.members[one], agreement.panel.members[other]]
             lines += [[*who, target, name, level, _cell(numbers[place])] for target, name, level, numbers in entries]
     return lines
 

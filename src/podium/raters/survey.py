@@ -131,13 +131,13 @@ def survey_raters(
             stack.enter_context(sole_writer(out))
             folder.parts.begin(but=frozenset(case.name for case in cases) if resume else frozenset())
         work = _Work(challenge, truth, levels, tuple(metrics), folder.parts if folder else None, resume, samples)
-        found = {}
+        results = {}
         for done, (case, result) in enumerate(Threads(jobs).done(work, cases), start=1):
-            found[case] = result
+            results[case] = result
             if progress is not None:
                 progress(done, len(cases))
-        agreements = tuple(result for _, result in sorted(found.items()) if isinstance(result, RaterAgreement))
-        counted_out = {case: result for case, result in sorted(found.items()) if isinstance(result, str)}
+        agreements = tuple(result for _, result in sorted(results.items()) if isinstance(result, RaterAgreement))
+        counted_out = {case: result for case, result in sorted(results.items()) if isinstance(result, str)}
         clusters = tuple(challenge.cluster(agreement.case) for agreement in agreements)
         survey = Survey(agreements, counted_out, clusters, levels)
         if folder is not None:

@@ -41,10 +41,10 @@ def letters(count: int, *, taken: Collection[str] = ()) -> list[str]:
     """
     length = 1
     while True:
-        names = ("".join(each) for each in product(string.ascii_uppercase, repeat=length))
-        found = [name for name in names if name not in taken]
-        if len(found) >= count:
-            return found[:count]
+        names = map("".join, product(string.ascii_uppercase, repeat=length))
+        free = [name for name in names if name not in taken]
+        if len(free) >= count:
+            return free[:count]
         length += 1
 
 
@@ -68,7 +68,7 @@ def renamed_text(text: str, names: Mapping[str, str]) -> str:
         patterns.append(rf"(?<![^\W_])(?:{_any_of(exact)})(?![^\W_])")
     if not patterns:
         return text
-    return re.sub("|".join(patterns), lambda found: exact.get(found[0]) or loose[found[0].lower()], text)
+    return re.sub("|".join(patterns), lambda match: exact.get(match[0]) or loose[match[0].lower()], text)
 
 
 def _any_of(names: Collection[str]) -> str:
@@ -85,15 +85,26 @@ def renamed_table(table: pl.DataFrame, names: Mapping[str, str], *, texts: Seque
 
 
 def renamed_info(info: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """Return run.json with other submissions' names, in keys, paths and names of files."""
-    return {key: value if key in _NEUTRAL else _renamed(value, names) for key, value in info.items()}
+    """Return run.json with other submissions' names, in keys, paths and names of files.
+
+    What the document calls its own parts stays, whatever a submission is called.
+    """
+    renamed = {key: value if key in _NEUTRAL else _renamed(value, names) for key, value in info.items()}
+    if "roles" in info:
+        renamed["roles"] = {names.get(name, name): role for name, role in info["roles"].items()}
+    if "submissions" in info:
+        renamed["submissions"] = {
+            names.get(name, name): {part: _renamed(value, names) for part, value in place.items()}
+            for name, place in info["submissions"].items()
+        }
+    return renamed
 
 
 def _renamed(value: Any, names: Mapping[str, str]) -> Any:
     if isinstance(value, str):
         return names.get(value) or renamed_text(value, names)
     if isinstance(value, Mapping):
-        return {names.get(key) or renamed_text(key, names): _renamed(each, names) for key, each in value.items()}
+        return {names.get(key) or renamed_text(key, names): _renamed(part, names) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_renamed(each, names) for each in value]
+        return [_renamed(part, names) for part in value]
     return value

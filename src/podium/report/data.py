@@ -144,7 +144,8 @@ def gather(
         Whom the report is about, by its real name, which is kept also if the others' are not.
     """
     run: Run = ranking.run
-    info, known = run.provenance, tuple(ranking.places)
+    # Scoring options may be others than those that the run was measured with.
+    info, known = run.provenance | {"options": run.challenge.options}, tuple(ranking.places)
     if submission is not None and submission not in known:
         near = get_close_matches(submission, known, n=3) or known[:10]
         raise InputError(f"there is no submission called {submission!r}", advice=f"There are: {', '.join(near)}")

@@ -179,7 +179,7 @@ def render(data: ReportData, shown: Shown | None = None) -> str:
         "failed_per_case": [failed.get(row, 0) for row in range(len(data.cases))],
         "most_lines": _MOST_LINES,
         "edition": _EDITIONS.get(data.challenge.edition, "another edition of the rules"),
-        "options": [(n, v) for n, v in sorted(info.get("options", {}).items()) if n != "edition" and v is not None],
+        "options": [(n, v) for n, v in sorted(info["options"].items()) if n != "edition" and v not in (None, "")],
         "declared": declared(data.challenge),
         "full_rules": Markup(full_rules(data.challenge)),
         "uncertainty": uncertainty(data),

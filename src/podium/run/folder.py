@@ -15,7 +15,7 @@ from typing import Any
 
 from podium.io import json_text, write_bytes
 from podium.model import InputError
-from podium.run.parts import LOCK, Parts
+from podium.run.parts import LOCK, Parts, sole_writer
 
 __all__ = ["RunFolder"]
 
@@ -64,7 +64,9 @@ class RunFolder:
             raise InputError("this is not a folder", path=self.path, advice="Give a new folder as --out")
         self.recover()
         if resume or restart:
-            ours = {*self.written(), LOCK, _MANIFEST, _NEW, self.parts.folder.name}
+            ours = {Path(name).parts[0] for name in self.written()}
+            if ours or self.parts.unfinished:
+                ours.add(self.parts.folder.name)
             taken = [name for name in (*_FIRST_EDITION, self.parts.folder.name, "metrics") if name not in ours]
             if strange := [name for name in taken if (self.path / name).exists() and not self.finished]:
                 raise InputError(
@@ -80,7 +82,7 @@ class RunFolder:
             )
         if self.finished:
             raise InputError("a finished run is here", path=self.path, advice=advice)
-        if self.path.is_dir() and any(entry.name != LOCK for entry in os.scandir(self.path)):
+        if self.path.is_dir() and any(path.name != LOCK for path in self.path.iterdir()):
             raise InputError(
                 "this folder is not empty, and no run", path=self.path, advice="Give a new folder as --out"
             )
@@ -116,13 +118,21 @@ class RunFolder:
                 os.fsync(file.fileno())
         plan = {"files": list(files), "before": self.written()}
         write_bytes(staged / _COMPLETE, json_text(plan).encode())
-        self.recover()
+        self._carry_on()
 
     def recover(self) -> None:
-        """Carry on with a replacement that was cut short; one that was not complete yet is forgotten."""
-        staged = self.path / _NEW
-        if not staged.is_dir():
+        """Carry on with a replacement that was cut short, unless it is another process that is still at it."""
+        if not (self.path / _NEW).is_dir():
             return
+        try:
+            with sole_writer(self.path):
+                self._carry_on()
+        except InputError:
+            return  # whoever is writing carries on
+
+    def _carry_on(self) -> None:
+        """Put what is new in the place of what was there; what was not complete yet is forgotten."""
+        staged = self.path / _NEW
         try:
             plan = json.loads((staged / _COMPLETE).read_text(encoding="utf-8"))
         except (OSError, ValueError):

@@ -113,7 +113,7 @@ def measure_case(job: CaseJob) -> Done:
         known = _without(known, {*gone, *why})
         if not why:
             return Done(known, {}, kept=_submissions(job, known), changed=bool(gone))
-    part = _Measurement(job).part([p for p in job.predictions if p.submission in why])
+    part = _Measurement(job, known).part([p for p in job.predictions if p.submission in why])
     if known is None:
         return Done(part, why, kept=0, changed=True)
     return Done(_joined(known, part), why, kept=_submissions(job, known), changed=True)
@@ -151,7 +151,7 @@ def _stale(known: Part, prediction: Prediction) -> str:
 class _Measurement:
     """The measuring of one case: what was read, and what became of each prediction."""
 
-    def __init__(self, job: CaseJob) -> None:
+    def __init__(self, job: CaseJob, known: Part | None) -> None:
         self._job = job
         self._challenge, self._case = job.challenge, job.case
         self._contract = Contract(job.challenge)
@@ -160,7 +160,7 @@ class _Measurement:
         self._hashes: dict[str, Mapping[str, str]] = {}
         self._breaches: dict[str, str] = {}
         self._faults: list[tuple[str, str]] = []
-        self._sound = False  # whether a prediction was measured as it should be
+        self._sound = known is not None and _shows_soundness(job, known)
 
     def part(self, predictions: list[Prediction]) -> Part:
         """Measure the predictions of the case."""
@@ -172,7 +172,7 @@ class _Measurement:
             return self._collected()
         except Exception as error:
             _raise_if_machine(error)
-            self._faults.append(("", f"load raised {_told(error)}"))
+            self._faults.append(("", f"load raised {_described(error)}"))
             return self._collected()
         for prediction in predictions:
             self._measure(prediction)
@@ -189,46 +189,52 @@ class _Measurement:
     def _measure(self, prediction: Prediction) -> None:
         """Measure one prediction, or note why that cannot be done, and whose fault it may be."""
         name, challenge = prediction.submission, self._challenge
-        if prediction.built_in:
-            self._hold(name, lambda truth: challenge.measure_built_in(name, self._case, truth))
-            return
-        if prediction.path is None:
+        if prediction.path is None and not prediction.built_in:
             self._charge(name, prediction.status, prediction.reason)
             return
-        path = prediction.path
         with noting_files() as read:
-            self._sound |= self._hold(
-                name, lambda truth: challenge.measure(self._case, truth, path), root=prediction.root
-            )
-        self._hashes[name] = prediction.digests(besides=set(read))
+            if prediction.path is None:
+                outcome = self._outcome(lambda truth: challenge.measure_built_in(name, self._case, truth))
+            else:
+                path = prediction.path
+                outcome = self._outcome(lambda truth: challenge.measure(self._case, truth, path))
+        if prediction.path is not None:
+            self._hashes[name] = prediction.digests(besides=set(read))
+        match outcome:
+            case Breach():
+                self._breaches[name] = str(outcome)
+            case InputError() | OSError() if prediction.built_in:
+                self._breaches[name] = f"it cannot be measured: {outcome}"
+            case InputError() | OSError():
+                self._charge(name, Status.INVALID, str(outcome).replace(f"{prediction.root}/", ""))
+            case _:
+                self._values[name] = outcome
+                self._sound |= not prediction.built_in
 
-    def _hold(self, name: str, measure: Callable[[Any], list[Value]], *, root: Path | None = None) -> bool:
-        """Measure, and hold what comes out against the contract; return whether it is as it should be."""
+    def _outcome(self, measure: Callable[[Any], object]) -> list[Value] | InputError | OSError | Breach:
+        """Measure, and return what comes out, held against the contract; or what is wrong."""
         try:
             values = measure(self._seal.truth)
-            if self._seal.broken:
-                raise Breach("measure changed the truth")
-            self._values[name] = self._contract.held(self._rows, self._seal.truth, values)
-        except (InputError, OSError) as error:
+            if not self._seal.broken:
+                return self._contract.held(self._rows, self._seal.truth, values)
+        except (InputError, OSError, Breach) as error:
+            problem = error
+        except Exception as error:  # whatever else it is, a prediction or the challenge is to blame, and named
+            problem = Breach(f"measure raised {_described(error)}")
             _raise_if_machine(error)
-            self._charge(name, Status.INVALID, str(error).replace(f"{root}/", ""))
-        except Breach as breach:
-            self._breaches[name] = str(breach)
-        except Exception as error:
-            _raise_if_machine(error)
-            self._breaches[name] = f"measure raised {_told(error)}"
         else:
-            return True
+            problem = Breach("measure changed the truth")
+        _raise_if_machine(problem)
         if self._seal.broken:
             self._load()
-        return False
+        return problem
 
     def _charge(self, name: str, status: Status, reason: str) -> None:
         try:
             self._values[name] = self._contract.failed(self._rows, self._seal.truth, status, reason)
         except Exception as error:  # a price that cannot be computed is the challenge's fault
             _raise_if_machine(error)
-            self._faults.append((name, f"the price of a failure raised {_told(error)}"))
+            self._faults.append((name, f"the price of a failure raised {_described(error)}"))
 
     def _blame(self, predictions: Mapping[str, Prediction]) -> None:
         """Decide whose fault each breach is: the prediction's only where the case can be measured without it."""
@@ -243,12 +249,10 @@ class _Measurement:
     def _measurable(self) -> bool:
         """Find out whether the case can be measured at all, by the truth itself, where that can be a prediction."""
         path = self._challenge.truth_as_prediction(self._case)
-        if path is None:
-            return False
-        name = "\0truth"
-        self._sound = self._hold(name, lambda truth: self._challenge.measure(self._case, truth, path))
-        self._values.pop(name, None)
-        self._breaches = {who: what for who, what in self._breaches.items() if who != name}
+        if path is not None:
+            self._sound = isinstance(
+                self._outcome(lambda truth: self._challenge.measure(self._case, truth, path)), list
+            )
         return self._sound
 
     def _collected(self) -> Part:
@@ -269,13 +273,20 @@ class _Measurement:
         )
 
 
+def _shows_soundness(job: CaseJob, known: Part) -> bool:
+    """Return whether any submission was measured before as it should be."""
+    built_in = [prediction.submission for prediction in job.predictions if prediction.built_in]
+    table = known.table.filter(~pl.col("submission").is_in(built_in))
+    return bool((table["status"] == Status.OK.value).any())
+
+
 def _raise_if_machine(error: Exception) -> None:
     """Let go on what no prediction and no challenge is to blame for: a full disk, too little memory."""
     if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _THIS_MACHINE):
         raise error
 
 
-def _told(error: Exception) -> str:
+def _described(error: Exception) -> str:
     text = " ".join(str(error).split())[:200]
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 

@@ -6,6 +6,7 @@ import fcntl
 import io
 import json
 import os
+import re
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -25,6 +26,8 @@ LOCK = ".lock"
 _KEY = "podium"
 _SUFFIX = ".part"
 _UNFINISHED = "unfinished"
+_OWN_NAME = re.compile(r"(?!\.).*-[0-9a-f]{12}\.(part|parquet)|\..*\.part", re.DOTALL)
+"""Parts, those of earlier versions included, and parts that are half written."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,11 +124,14 @@ class Parts:
         return (self.folder / _UNFINISHED).exists()
 
     def begin(self, *, but: frozenset[str] = frozenset()) -> None:
-        """Remove the parts of all cases but some, and what a killed run left half written; note that work began."""
+        """Remove the parts of all cases but some, and what a killed run left half written; note that work began.
+
+        Nothing else that lies there is touched.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
         kept = {self.path(case) for case in but}
         for path in self.folder.iterdir():
-            if path not in kept and path.is_file():
+            if path not in kept and _OWN_NAME.fullmatch(path.name) and path.is_file():
                 path.unlink()
         (self.folder / _UNFINISHED).touch()
 

@@ -5,75 +5,68 @@ import polars as pl
 import pytest
 
 from podium.model import InputError
-from podium.ranking import (
-    AggregateThenRank,
-    RankThenAggregate,
-    TestThenRank,
-    challenge_rule,
-    confidence,
-    mean_intervals,
-    stability,
-)
-from podium.ranking.inference.confidence import _influences
+from podium.ranking import AggregateThenRank, RankThenAggregate, TestThenRank, challenge_rule, cube_of, mean_intervals
+from podium.ranking.inference.confidence import _influences, assess_confidence
+from podium.ranking.inference.stability import assess_stability
 
 VALUES = np.random.default_rng(9).lognormal(0, 0.5, (3, 18))
 
 
 @pytest.mark.parametrize("method", ["bootstrap-t", "percentile", "bca"])
-def test_a_mean_has_the_interval_of_a_mean(contest_from, method):
-    found = confidence(contest_from(VALUES), method=method, seed=4)
+def test_a_mean_has_the_interval_of_a_mean(rule_from, method):
+    found = assess_confidence(rule_from(VALUES), method=method, seed=4)
     np.testing.assert_allclose(found.columns["value"], mean_intervals(VALUES, method=method, seed=4), rtol=1e-9)
     assert (found.level, found.method, found.submissions) == (0.95, method, ("T0", "T1", "T2"))
 
 
-def test_clusters_and_strata_are_respected(contest_from):
+def test_clusters_and_strata_are_respected(rule_from):
     clusters = [str(case // 3) for case in range(18)]
     strata = [str(case // 9) for case in range(18)]
-    found = confidence(contest_from(VALUES, cluster=clusters, stratum=strata)).columns["value"]
+    found = assess_confidence(rule_from(VALUES, cluster=clusters, stratum=strata)).columns["value"]
     np.testing.assert_allclose(found, mean_intervals(VALUES, clusters=clusters, strata=strata), rtol=1e-9)
 
 
-def test_mean_ranks_have_intervals_too(contest_from):
-    contest = contest_from(VALUES, RankThenAggregate())
-    ranks = contest.published().columns[0].rows
-    found = confidence(contest).columns["value"]
+def test_mean_ranks_have_intervals_too(rule_from):
+    rule = rule_from(VALUES, RankThenAggregate())
+    ranks = rule.published.columns[0].rows
+    found = assess_confidence(rule).columns["value"]
     np.testing.assert_allclose(found, mean_intervals(ranks), rtol=1e-9)
 
 
-def test_a_median_has_the_percentiles_of_its_resamples(contest_from):
-    contest = contest_from(VALUES, AggregateThenRank("median"))
-    found = confidence(contest, seed=3).columns["value"]
-    medians = np.sort(stability(contest, replicates=2000, seed=3, columns=["value"]).columns["value"], axis=0)
+def test_a_median_has_the_percentiles_of_its_resamples(rule_from):
+    rule = rule_from(VALUES, AggregateThenRank("median"))
+    found = assess_confidence(rule, seed=3).columns["value"]
+    medians = np.sort(assess_stability(rule, replicates=2000, seed=3, columns=["value"]).columns["value"], axis=0)
     np.testing.assert_array_equal(found.estimate, np.median(VALUES, axis=1))
     np.testing.assert_allclose(found.low, medians[49])  # the 50th of 2,000: 0.025 · 2,001 = 50.02, the outer one
     np.testing.assert_allclose(found.high, medians[1950])
 
 
-def test_counts_of_wins_have_none(contest_from):
-    found = confidence(contest_from(VALUES, TestThenRank()))
+def test_counts_of_wins_have_none(rule_from):
+    found = assess_confidence(rule_from(VALUES, TestThenRank()))
     assert found.columns == {}
     assert len(found.pairs) == 1
 
 
-def test_more_than_two_thousand_resamples_are_not_needed(contest_from):
-    few, many = (confidence(contest_from(VALUES), replicates=number) for number in (2000, 50000))
+def test_more_than_two_thousand_resamples_are_not_needed(rule_from):
+    few, many = (assess_confidence(rule_from(VALUES), replicates=number) for number in (2000, 50000))
     np.testing.assert_array_equal(few.columns["value"], many.columns["value"])
 
 
-def test_threads_change_nothing(contest_from):
+def test_threads_change_nothing(rule_from):
     for scheme in (AggregateThenRank(), AggregateThenRank("median")):
-        alone, four = (confidence(contest_from(VALUES, scheme), jobs=jobs) for jobs in (1, 4))
+        alone, four = (assess_confidence(rule_from(VALUES, scheme), jobs=jobs) for jobs in (1, 4))
         np.testing.assert_array_equal(alone.columns["value"], four.columns["value"])
         np.testing.assert_array_equal(alone.pairs[0].low, four.pairs[0].low)
         assert alone.ranks == four.ranks
 
 
-def test_a_task_owes_nothing_to_the_cases_of_another(contest_from):
+def test_a_task_owes_nothing_to_the_cases_of_another(rule_from):
     """As if it were alone: (x − mean)/n over its own cases, however many others there are."""
     tasks = {"a": VALUES[:, :5], "b": np.random.default_rng(0).random((3, 40))}
-    contest = contest_from(tasks)
-    scores = contest.published()
-    effects = _influences(contest, scores, scores.criteria)
+    rule = rule_from(tasks)
+    scores = rule.published
+    effects = _influences(rule, scores, scores.criteria)
     own = (VALUES[:, :5] - VALUES[:, :5].mean(axis=1, keepdims=True)) / 5
     np.testing.assert_allclose(effects["a"], np.concatenate([own, np.zeros((3, 40))], axis=1), atol=1e-15)
 
@@ -86,12 +79,12 @@ def doubled(table, copies):
     )
 
 
-def derivative(contest, name, step=1e-4):
+def derivative(rule, name, step=1e-4):
     """Return how a column changes with the weight of each cluster, shape (competitors, clusters)."""
     slopes = []
-    for cluster in range(len(contest.units.names)):
-        nudge = step * (contest.units.cluster == cluster)
-        both = contest.rule(np.stack([1.0 + nudge, 1.0 - nudge])).column(name).values[:, contest.ranked]
+    for cluster in range(len(rule.units.names)):
+        nudge = step * (rule.units.cluster == cluster)
+        both = rule.score(np.stack([1.0 + nudge, 1.0 - nudge])).column(name).values[:, rule.ranked]
         slopes.append((both[0] - both[1]) / (2 * step))
     return np.array(slopes).T
 
@@ -114,10 +107,10 @@ def test_influences_are_derivatives(run_of, name, edition, column):
     challenge, table, roles = run_of(name, edition=edition, seed=6)
     if challenge.cluster(table["case"][0]) == table["case"][0]:
         table = doubled(table, 12)
-    contest = challenge_rule(challenge, table, roles=roles)
-    scores = contest.published()
-    effect = _influences(contest, scores, [scores.column(column)])[column]
-    slope = derivative(contest, column)
+    rule = challenge_rule(challenge, cube_of(challenge, table), roles=roles)
+    scores = rule.published
+    effect = _influences(rule, scores, [scores.column(column)])[column]
+    slope = derivative(rule, column)
     assert np.abs(effect).max() > 1e-4
     error = np.sqrt(np.sum(np.square(effect - slope), axis=1) / np.sum(np.square(slope), axis=1))
     assert (error < 0.02).all()
@@ -125,24 +118,24 @@ def test_influences_are_derivatives(run_of, name, edition, column):
 
 def test_a_composite_score_has_an_interval(run_of):
     challenge, table, roles = run_of("csv2026")
-    contest = challenge_rule(challenge, doubled(table, 6), roles=roles)
-    found = confidence(contest)
+    rule = challenge_rule(challenge, cube_of(challenge, doubled(table, 6)), roles=roles)
+    found = assess_confidence(rule)
     total = found.columns["total"]
-    np.testing.assert_allclose(total.estimate, contest.published().column("total").values[0, contest.ranked])
+    np.testing.assert_allclose(total.estimate, rule.published.column("total").values[0, rule.ranked])
     assert (total.low < total.estimate).all()
     assert (total.estimate < total.high).all()
     assert "time" not in found.columns  # it compares teams, and judges none
     # A normal interval from the spread in resamples is about as wide.
-    spread = stability(contest, replicates=2000, columns=["total"]).columns["total"].std(axis=0)
+    spread = assess_stability(rule, replicates=2000, columns=["total"]).columns["total"].std(axis=0)
     np.testing.assert_allclose(total.high - total.low, 2 * 1.96 * spread, rtol=0.2)
 
 
 def test_images_of_a_subject_are_one_witness(run_of):
     challenge, table, roles = run_of("lvquan18")
-    contest = challenge_rule(challenge, table, roles=roles)
-    rows = contest.published().column("mae_area").rows[contest.ranked]
-    found = confidence(contest).columns["mae_area"]
-    clusters = [challenge.cluster(row) for row in contest.rows]
+    rule = challenge_rule(challenge, cube_of(challenge, table), roles=roles)
+    rows = rule.published.column("mae_area").rows[rule.ranked]
+    found = assess_confidence(rule).columns["mae_area"]
+    clusters = [challenge.cluster(row) for row in rule.rows]
     np.testing.assert_allclose(found, mean_intervals(rows, clusters=clusters), rtol=1e-9)
     alone = mean_intervals(rows)
     assert np.mean(found.high - found.low) > 1.5 * np.mean(alone.high - alone.low)
@@ -151,39 +144,39 @@ def test_images_of_a_subject_are_one_witness(run_of):
 def test_tusrec_is_compared_by_exact_scores(run_of):
     """Places follow scores to three decimals; intervals are of the scores themselves."""
     challenge, table, roles = run_of("tusrec")
-    contest = challenge_rule(challenge, table, roles=roles)
-    scores = contest.published()
-    found = confidence(contest).columns["score"]
-    np.testing.assert_allclose(found.estimate, scores.criteria[0].values[0, contest.ranked])
+    rule = challenge_rule(challenge, cube_of(challenge, table), roles=roles)
+    scores = rule.published
+    found = assess_confidence(rule).columns["score"]
+    np.testing.assert_allclose(found.estimate, scores.criteria[0].values[0, rule.ranked])
     assert (np.round(found.estimate, 3) != found.estimate).all()
-    np.testing.assert_allclose(np.round(found.estimate, 3), scores.columns[0].values[0, contest.ranked])
+    np.testing.assert_allclose(np.round(found.estimate, 3), scores.columns[0].values[0, rule.ranked])
 
 
 # Warnings
 
 
-def test_no_warning_without_a_reason(contest_from):
-    assert confidence(contest_from(VALUES)).warnings == ()
+def test_no_warning_without_a_reason(rule_from):
+    assert assess_confidence(rule_from(VALUES)).warnings == ()
 
 
-def test_methods_that_cover_less_say_so(contest_from):
+def test_methods_that_cover_less_say_so(rule_from):
     for method in ("percentile", "bca"):
-        (warning,) = confidence(contest_from(VALUES), method=method).warnings
+        (warning,) = assess_confidence(rule_from(VALUES), method=method).warnings
         assert warning.startswith(f"{method}: 95 % intervals cover only 9")
 
 
-def test_medians_are_warned_about(contest_from):
-    warnings = confidence(contest_from(VALUES, AggregateThenRank("median"))).warnings
+def test_medians_are_warned_about(rule_from):
+    warnings = assess_confidence(rule_from(VALUES, AggregateThenRank("median"))).warnings
     assert any("medians" in warning and "cover less" in warning for warning in warnings)
     assert any("Wilcoxon" in warning for warning in warnings)
-    assert any("Wilcoxon" in w for w in confidence(contest_from(VALUES, TestThenRank())).warnings)
+    assert any("Wilcoxon" in w for w in assess_confidence(rule_from(VALUES, TestThenRank())).warnings)
 
 
-def test_failures_are_warned_about(contest_from):
+def test_failures_are_warned_about(rule_from):
     values = VALUES.copy()
     values[1, :2] = np.nan  # two of eighteen
     values[2, 0] = np.nan
-    (warning,) = confidence(contest_from(values, missing=0.0)).warnings
+    (warning,) = assess_confidence(rule_from(values, missing=0.0)).warnings
     assert warning.startswith("Failed cases: T1 2 of 18, T2 1 of 18. ")
     assert "cover less than they promise" in warning
 
@@ -192,10 +185,10 @@ def test_failed_cases_of_a_run_are_warned_about(run_of):
     challenge, table, roles = run_of("kits21")
     lost = (pl.col("submission") == "delta") & pl.col("case").is_in(["case_00002", "case_00003"])
     table = table.with_columns(pl.when(lost).then(pl.lit("invalid")).otherwise(pl.col("status")).alias("status"))
-    warnings = confidence(challenge_rule(challenge, table, roles=roles)).warnings
+    warnings = assess_confidence(challenge_rule(challenge, cube_of(challenge, table), roles=roles)).warnings
     assert [warning.split(". ")[0] for warning in warnings] == ["Failed cases: beta 1 of 12, delta 2 of 12"]
 
 
-def test_unknown_methods_are_refused(contest_from):
+def test_unknown_methods_are_refused(rule_from):
     with pytest.raises(InputError, match="no interval 'normal'"):
-        confidence(contest_from(VALUES), method="normal")
+        assess_confidence(rule_from(VALUES), method="normal")

@@ -5,18 +5,10 @@ import re
 import numpy as np
 import pytest
 
-from podium.model import Direction
-from podium.ranking import (
-    COVERAGE,
-    AggregateThenRank,
-    ScoreTable,
-    Task,
-    confidence,
-    mean_intervals,
-    scheme_rule,
-    stability,
-    units_of,
-)
+from podium.model import Direction, Measure
+from podium.ranking import COVERAGE, AggregateThenRank, ScoreTable, TaskValues, mean_intervals, scheme_rule, units_of
+from podium.ranking.inference.confidence import assess_confidence
+from podium.ranking.inference.stability import assess_stability
 
 CASES = 50
 POPULATIONS = {
@@ -81,8 +73,8 @@ def test_clusters_and_strata_are_covered():
 # Ranks
 
 
-def contest_of(values, *, clusters=None, scheme=None):
-    """Return a contest of an array (submissions, cases), or of one for each task; without the detour over tables."""
+def rule_of(values, *, clusters=None, scheme=None):
+    """Return a rule of an array (submissions, cases), or of one for each task; without the detour over tables."""
     tasks = values if isinstance(values, dict) else {"": values}
     joined = np.concatenate(list(tasks.values()), axis=1)
     strata = [name for name, own in tasks.items() for _ in range(own.shape[1])]
@@ -91,7 +83,8 @@ def contest_of(values, *, clusters=None, scheme=None):
     for name in tasks:
         own = np.array(strata) == name
         nothing = np.zeros(joined.shape, bool)
-        parts.append(Task(name, "Value", "", Direction.HIGHER, own, np.where(own, joined, np.nan), nothing))
+        measure = Measure(name, "Value", Direction.HIGHER)
+        parts.append(TaskValues(measure, own, np.where(own, joined, np.nan), nothing))
     names = tuple(f"T{team:02d}" for team in range(len(joined)))
     table = ScoreTable("simulated", names, rows, units_of(clusters or rows, strata), tuple(parts))
     return scheme_rule(table, scheme or AggregateThenRank())
@@ -101,8 +94,8 @@ def coverage_of_ranks(draw, truth, *, rounds, replicates=1000, **options):
     """Return how often all rank intervals hold the true ranks at once; truth is the span of places of each."""
     covered = 0
     for number in range(rounds):
-        contest = contest_of(draw(np.random.default_rng([21, number])), **options)
-        ranks = confidence(contest, replicates=replicates, seed=number, jobs=1).ranks
+        rule = rule_of(draw(np.random.default_rng([21, number])), **options)
+        ranks = assess_confidence(rule, replicates=replicates, seed=number, jobs=1).ranks
         covered += all(
             rank.best <= best and worst <= rank.worst for rank, (best, worst) in zip(ranks, truth, strict=True)
         )
@@ -181,7 +174,7 @@ def test_nobody_is_certain_in_many_criteria_at_once():
     for number in range(150):
         random = np.random.default_rng([22, number])
         tasks = {str(task): random.normal(size=(3, 30)) for task in range(12)}
-        sure = confidence(contest_of(tasks, scheme=AggregateThenRank("median")), replicates=20, seed=number)
+        sure = assess_confidence(rule_of(tasks, scheme=AggregateThenRank("median")), replicates=20, seed=number)
         found += any(pair.better.any() for pair in sure.pairs)
     assert found / 150 <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 150)
 
@@ -190,7 +183,7 @@ def naive_coverage(*, rounds, replicates=1000):
     """Return how often 2.5 to 97.5 % of a team's places hold 1, the true place of everybody among equals."""
     covered = []
     for number in range(rounds):
-        found = stability(contest_of(equal_teams(np.random.default_rng([23, number]))), replicates=replicates)
+        found = assess_stability(rule_of(equal_teams(np.random.default_rng([23, number]))), replicates=replicates)
         covered.append(np.mean((found.quantile(0.025) <= 1) & (found.quantile(0.975) >= 1)))
     return float(np.mean(covered))
 

@@ -8,7 +8,14 @@ from scipy import stats
 
 from podium.model import InputError
 from podium.ranking import COVERAGE, mean_intervals, units_of
-from podium.ranking.inference.intervals import intervals, mean_influences, resampled, standard_error, studentised, tail
+from podium.ranking.inference.intervals import (
+    intervals_of,
+    mean_influences,
+    resampled,
+    standard_error,
+    studentised,
+    tail,
+)
 
 RANDOM = np.random.default_rng(2)
 SKEWED = RANDOM.lognormal(0, 0.8, (3, 20))
@@ -238,4 +245,4 @@ def test_every_method_says_what_it_covers():
     effect, units = np.array([[0.1, -0.1]]), units_of("ab")
     shifts = np.zeros((10, 1))
     for method in COVERAGE:
-        intervals(np.zeros(1), effect, units, shifts, shifts, level=0.9, method=method)
+        intervals_of(np.zeros(1), effect, units, shifts, shifts, level=0.9, method=method)

@@ -1,7 +1,5 @@
 """Other rules for the same measurements: which there are, what they give, and how many keep the winner."""
 
-from dataclasses import replace
-
 import numpy as np
 import polars as pl
 import pytest
@@ -12,14 +10,18 @@ from podium.ranking import (
     AggregateThenRank,
     RankThenAggregate,
     TestThenRank,
-    challenge_alternatives,
     challenge_rule,
-    kendall_tau,
+    cube_of,
     scheme_rule,
-    sensitivity,
-    table_alternatives,
     table_of_challenge,
 )
+from podium.ranking.inference.sensitivity import (
+    OtherRule,
+    assess_sensitivity,
+    challenge_alternatives,
+    table_alternatives,
+)
+from podium.ranking.inference.stability import kendall_tau
 
 RUNS = [
     ("kits21", "document"),
@@ -56,17 +58,19 @@ OWN_IS_MEAN = {("kits21", "document"), ("tusrec", "document")}
 """Whose own rule is the first of these, which then is no alternative."""
 
 
+def others(run):
+    """Return the other rules of a run."""
+    return list(challenge_alternatives(run.challenge, run.rule, run.cube, roles=run.roles))
+
+
 def assessed(run):
-    challenge, table, roles = run
-    contest = challenge_rule(challenge, table, roles=roles)
-    return sensitivity(contest, challenge_alternatives(challenge, table, roles=roles))
+    return assess_sensitivity(run.rule, others(run))
 
 
 @EVERY_RUN
 def test_which_alternatives_there_are(run_of, name, edition):
-    run = run_of(name, edition=edition)
-    found = assessed(run)
-    assert found.impossible == {}
+    sensitivity = assessed(run_of(name, edition=edition))
+    assert sensitivity.impossible == {}
     expected = []
     for term in TERMS[name, edition]:
         said = term.replace("_", " ")
@@ -75,21 +79,33 @@ def test_which_alternatives_there_are(run_of, name, edition):
         expected += ["tolerance × 0.5", "tolerance × 2"]
     several = "" if name == "tusrec" else ", mean over quantities"
     general = GENERAL[1:] if (name, edition) in OWN_IS_MEAN else GENERAL
-    assert [each.name for each in found.alternatives] == expected + [scheme + several for scheme in general]
-    assert found.submissions == ("alpha", "beta", "delta", "gamma")
-    for each in found.alternatives:
-        assert each.places.min() == 1
-        assert each.winners == tuple(n for n, p in zip(found.submissions, each.places, strict=True) if p == 1)
-        assert each.keeps_winner == (set(each.winners) <= set(found.winners))
-        np.testing.assert_allclose(each.tau, kendall_tau(each.places, found.published)[0])
-    assert found.kept == sum(each.keeps_winner for each in found.alternatives)
+    assert [other.name for other in sensitivity.alternatives] == expected + [scheme + several for scheme in general]
+    assert sensitivity.submissions == ("alpha", "beta", "delta", "gamma")
+    for other in sensitivity.alternatives:
+        assert other.places.min() == 1
+        assert other.winners == tuple(n for n, p in zip(sensitivity.submissions, other.places, strict=True) if p == 1)
+        assert other.keeps_winner == (set(other.winners) <= set(sensitivity.winners))
+        np.testing.assert_allclose(other.tau, kendall_tau(other.places, sensitivity.published)[0])
+    assert sensitivity.kept == sum(other.keeps_winner for other in sensitivity.alternatives)
+
+
+@EVERY_RUN
+def test_a_rule_that_leaves_a_term_out_names_it(run_of, name, edition):
+    run = run_of(name, edition=edition)
+    dropped = {other.name: other.dropped for other in others(run)}
+    for term in run.challenge.terms:
+        assert dropped.pop(f"without {term.replace('_', ' ')}") == term
+    assert set(dropped.values()) == {""}  # half a weight, another tolerance or another scheme drops nothing
+    assert [(other.name, other.dropped) for other in assessed(run).alternatives] == [
+        (other.name, other.dropped) for other in others(run)
+    ]
 
 
 @EVERY_RUN
 def test_an_emphasis_of_one_changes_nothing(run_of, name, edition):
-    challenge, table, roles = run_of(name, edition=edition)
-    same = replace(challenge, emphasis=dict.fromkeys(challenge.terms, 1.0))
-    one, other = (challenge_rule(each, table, roles=roles).published() for each in (challenge, same))
+    run = run_of(name, edition=edition)
+    same = run._replace(challenge=run.challenge.varied(emphasis=dict.fromkeys(run.challenge.terms, 1.0)))
+    one, other = run.rule.published, same.rule.published
     np.testing.assert_array_equal(one.places, other.places)
     for mine, theirs in zip(one.columns, other.columns, strict=True):
         np.testing.assert_allclose(mine.values, theirs.values, rtol=1e-13)
@@ -98,7 +114,7 @@ def test_an_emphasis_of_one_changes_nothing(run_of, name, edition):
 @EVERY_RUN
 def test_a_dropped_term_no_longer_matters(run_of, name, edition):
     """Whatever its values are: a hundred times as good for the last changes nothing once it is dropped."""
-    challenge, table, roles = run_of(name, edition=edition)
+    run = run_of(name, edition=edition)
     metric, target, term = {
         "kits21": ("dice", "tumor", "dice_tumor"),
         "csv2026": ("nsd", "long/plaque", "nsd"),
@@ -109,13 +125,13 @@ def test_a_dropped_term_no_longer_matters(run_of, name, edition):
     if (name, edition) == ("kits21", "code"):
         metric, target, term = "dice", "tumor", "dice_all"
     ours = (pl.col("submission") == "alpha") & (pl.col("metric") == metric) & (pl.col("target") == target)
-    changed = table.with_columns(pl.when(ours).then(pl.lit(100.0)).otherwise(pl.col("value")).alias("value"))
-    dropped = replace(challenge, emphasis={term: 0.0})
-    one, other = (challenge_rule(dropped, each, roles=roles).published() for each in (table, changed))
+    changed = run.table.with_columns(pl.when(ours).then(pl.lit(100.0)).otherwise(pl.col("value")).alias("value"))
+    dropped = run._replace(challenge=run.challenge.varied(emphasis={term: 0.0}))
+    one, other = dropped.rule.published, dropped._replace(table=changed).rule.published
     np.testing.assert_array_equal(one.places, other.places)
-    one, other = (challenge_rule(challenge, each, roles=roles).published() for each in (table, changed))
+    assert term not in [column.name for column in one.criteria]
+    one, other = run.rule.published, run._replace(table=changed).rule.published
     assert (one.columns[0].values != other.columns[0].values).any()
-    assert term not in [column.name for column in challenge_rule(dropped, table, roles=roles).published().criteria]
 
 
 def six_lists(values):
@@ -128,124 +144,131 @@ def six_lists(values):
 
 def test_weights_of_lists_by_hand():
     """Ranks of a: 1 1 1 3 3 3, of b: 2 2 2 2 2 2, of c: 3 3 3 1 1 1; the three are level."""
-    table = six_lists(
-        {
-            "a": [0.9, 0.9, 0.9, 0.1, 0.1, 0.1],
-            "b": [0.5, 0.5, 0.5, 0.5, 0.5, 0.5],
-            "c": [0.2, 0.2, 0.2, 0.8, 0.8, 0.8],
-        }
-    )
     challenge = get_challenge("kits21")
-    contest = challenge_rule(challenge, table)
-    assert contest.published().places.tolist() == [[1, 1, 1]]
-    found = {each.name: each for each in sensitivity(contest, challenge_alternatives(challenge, table)).alternatives}
+    cube = cube_of(
+        challenge,
+        six_lists(
+            {
+                "a": [0.9, 0.9, 0.9, 0.1, 0.1, 0.1],
+                "b": [0.5, 0.5, 0.5, 0.5, 0.5, 0.5],
+                "c": [0.2, 0.2, 0.2, 0.8, 0.8, 0.8],
+            }
+        ),
+    )
+    rule = challenge_rule(challenge, cube)
+    assert rule.published.places.tolist() == [[1, 1, 1]]
+    sensitivity = assess_sensitivity(rule, challenge_alternatives(challenge, rule, cube))
+    others = {other.name: other for other in sensitivity.alternatives}
     # Half of one of six: (0.5 + 1 + 1 + 3 + 3 + 3)/5.5, 11/5.5, (1.5 + 3 + 3 + 1 + 1 + 1)/5.5
-    assert found["weight of dice tumor −50 %"].places.tolist() == [3, 2, 1]
-    assert found["weight of dice tumor +50 %"].places.tolist() == [1, 2, 3]
-    assert found["without dice tumor"].places.tolist() == [3, 2, 1]
-    assert found["without surface dice mass"].places.tolist() == [1, 2, 3]
-    half = challenge_rule(replace(challenge, emphasis={"dice_tumor": 0.5}), table).published()
+    assert others["weight of dice tumor −50 %"].places.tolist() == [3, 2, 1]
+    assert others["weight of dice tumor +50 %"].places.tolist() == [1, 2, 3]
+    assert others["without dice tumor"].places.tolist() == [3, 2, 1]
+    assert others["without surface dice mass"].places.tolist() == [1, 2, 3]
+    half = challenge_rule(challenge.varied(emphasis={"dice_tumor": 0.5}), cube).published
     np.testing.assert_allclose(half.columns[0].values[0], [11.5 / 5.5, 2, 10.5 / 5.5])
-    assert np.isnan(found["without dice tumor"].tau)  # nothing to agree with: all shared the first place
-    assert found["without dice tumor"].keeps_winner  # nobody is first who was not
+    assert np.isnan(others["without dice tumor"].tau)  # nothing to agree with: all shared the first place
+    assert others["without dice tumor"].keeps_winner  # nobody is first who was not
 
 
 def test_a_total_without_time_by_hand(run_of):
-    challenge, table, roles = run_of("csv2026")
-    scores = challenge_rule(challenge, table, roles=roles).published()
-    without = challenge_rule(replace(challenge, emphasis={"time": 0.0}), table, roles=roles).published()
+    run = run_of("csv2026")
+    scores = run.rule.published
+
+    def emphasised(**emphasis):
+        return run._replace(challenge=run.challenge.varied(emphasis=emphasis)).rule.published
+
     segmentation, classification = (scores.column(name).values for name in ("segmentation", "classification"))
-    np.testing.assert_allclose(without.column("total").values, (segmentation + classification) / 2)
-    more = challenge_rule(replace(challenge, emphasis={"time": 1.5}), table, roles=roles).published()
+    np.testing.assert_allclose(emphasised(time=0.0).column("total").values, (segmentation + classification) / 2)
     time = scores.column("time").values
     np.testing.assert_allclose(
-        more.column("total").values, (0.4 * segmentation + 0.4 * classification + 0.3 * time) / 1.1
+        emphasised(time=1.5).column("total").values, (0.4 * segmentation + 0.4 * classification + 0.3 * time) / 1.1
     )
-    plaque = challenge_rule(replace(challenge, emphasis={"vessel": 0.0}), table, roles=roles).published()
     expected = 100 * (scores.column("long_plaque").values + scores.column("trans_plaque").values) / 2
-    np.testing.assert_allclose(plaque.column("segmentation").values, expected)
+    np.testing.assert_allclose(emphasised(vessel=0.0).column("segmentation").values, expected)
 
 
 def test_a_score_without_an_error_by_hand(run_of):
-    challenge, table, roles = run_of("tusrec")
-    contest = challenge_rule(replace(challenge, emphasis={"gpe": 0.0}), table, roles=roles)
-    for index, submission in enumerate(contest.submissions):
-        own = table.filter((pl.col("submission") == submission) & pl.col("metric").str.ends_with("_score"))
+    run = run_of("tusrec")
+    rule = run._replace(challenge=run.challenge.varied(emphasis={"gpe": 0.0})).rule
+    for index, submission in enumerate(rule.submissions):
+        own = run.table.filter((pl.col("submission") == submission) & pl.col("metric").str.ends_with("_score"))
         expected = own.filter(pl.col("metric") != "gpe_score")["value"].mean()
-        assert contest.published().criteria[0].values[0, index] == pytest.approx(expected)
+        assert rule.published.criteria[0].values[0, index] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("name", "metric"), [("kits21", "surface_dice"), ("csv2026", "nsd")])
 @pytest.mark.parametrize(("scale", "ending"), [(0.5, "_half_tolerance"), (2.0, "_double_tolerance")])
 def test_another_tolerance_is_another_column_of_measurements(run_of, name, metric, scale, ending):
-    challenge, table, roles = run_of(name)
-    other = challenge_rule(replace(challenge, tolerance_scale=scale), table, roles=roles).published()
-    moved = table.filter(pl.col("metric") != metric).with_columns(
+    run = run_of(name)
+    other = run._replace(challenge=run.challenge.varied(tolerance_scale=scale)).rule.published
+    moved = run.table.filter(pl.col("metric") != metric).with_columns(
         pl.col("metric").replace({f"{metric}{ending}": metric})
     )
-    expected = challenge_rule(challenge, moved, roles=roles).published()
+    expected = run._replace(table=moved).rule.published
     np.testing.assert_array_equal(other.places, expected.places)
     for mine, theirs in zip(other.columns, expected.columns, strict=True):
         np.testing.assert_array_equal(mine.values, theirs.values)
-    own = challenge_rule(challenge, table, roles=roles).published()
+    own = run.rule.published
     assert any((a.values != b.values).any() for a, b in zip(own.columns, other.columns, strict=True))
-    (found,) = [each for each in assessed(run_of(name)).alternatives if each.name == f"tolerance × {scale:g}"]
-    ranked = [submission not in roles for submission in sorted(table["submission"].unique())]
-    np.testing.assert_array_equal(found.places, other.places[0, ranked])
+    (tried,) = [tried for tried in assessed(run).alternatives if tried.name == f"tolerance × {scale:g}"]
+    np.testing.assert_array_equal(tried.places, other.places[0, run.rule.ranked])
 
 
 def test_old_runs_have_one_tolerance(run_of):
-    challenge, table, roles = run_of("kits21")
-    found = assessed((challenge, table.filter(~pl.col("metric").str.ends_with("_tolerance")), roles))
-    assert not [each.name for each in found.alternatives if each.name.startswith("tolerance")]
-    assert found.impossible == {}
+    run = run_of("kits21")
+    sensitivity = assessed(run._replace(table=run.table.filter(~pl.col("metric").str.ends_with("_tolerance"))))
+    assert not [other.name for other in sensitivity.alternatives if other.name.startswith("tolerance")]
+    assert sensitivity.impossible == {}
 
 
 def test_general_schemes_over_the_same_quantities(run_of):
     """KiTS21's own rule is the mean over six lists of ranks of means: the general scheme gives the same places."""
-    challenge, table, roles = run_of("kits21")
-    same = scheme_rule(table_of_challenge(challenge, table, roles=roles), AggregateThenRank("mean"))
-    np.testing.assert_array_equal(same.published().places[0], assessed((challenge, table, roles)).published)
+    run = run_of("kits21")
+    same = scheme_rule(table_of_challenge(run.challenge, run.cube, roles=run.roles), AggregateThenRank("mean"))
+    np.testing.assert_array_equal(same.published.places[0], assessed(run).published)
 
 
-def test_what_cannot_be_tried_is_said(contest_from):
+def test_what_cannot_be_tried_is_said(rule_from):
     def impossible():
         raise InputError("there is no way", advice="Find one")
 
-    contest = contest_from(np.array([[0.1, 0.2], [0.3, 0.4]]))
-    found = sensitivity(contest, iter([("strange", impossible), ("same", lambda: contest)]))
-    assert found.impossible == {"strange": "there is no way. Find one"}
-    assert (len(found.alternatives), found.kept) == (1, 1)
+    rule = rule_from(np.array([[0.1, 0.2], [0.3, 0.4]]))
+    tried = iter([OtherRule("strange", impossible), OtherRule("same", lambda: rule)])
+    sensitivity = assess_sensitivity(rule, tried)
+    assert sensitivity.impossible == {"strange": "there is no way. Find one"}
+    assert (len(sensitivity.alternatives), sensitivity.kept) == (1, 1)
 
 
 def test_alternatives_for_a_table(table_from):
     values = np.random.default_rng(0).random((3, 8))
     one = table_from(values)
-    names = [name for name, _ in table_alternatives(one, RankThenAggregate("mean"))]
+    names = [other.name for other in table_alternatives(one, RankThenAggregate("mean"))]
     assert names == ["mean then rank", "median then rank", "rank then median", "test then rank, holm"]
-    names = [name for name, _ in table_alternatives(one, TestThenRank("none"))]
+    names = [other.name for other in table_alternatives(one, TestThenRank("none"))]
     assert names == GENERAL
     two = table_from({"x": values, "y": values[::-1]})
-    names = [name for name, _ in table_alternatives(two, AggregateThenRank())]
+    dropped = {other.name: other.dropped for other in table_alternatives(two, AggregateThenRank())}
+    names = list(dropped)
     assert names[:4] == GENERAL[1:]
     assert names[4:] == [
         "weight of x −50 %", "weight of x +50 %", "without x", "weight of y −50 %", "weight of y +50 %", "without y",
     ]  # fmt: skip
+    assert {name: term for name, term in dropped.items() if term} == {"without x": "x", "without y": "y"}
 
 
 def test_a_table_by_hand(table_from):
     """Means 0.6, 0.55; medians 0.5, 0.6; T1 is better in three of four cases."""
     table = table_from(np.array([[1.0, 0.5, 0.5, 0.4], [0.4, 0.6, 0.6, 0.6]]))
     scheme = AggregateThenRank()
-    found = sensitivity(scheme_rule(table, scheme), table_alternatives(table, scheme))
-    assert (found.winners, found.published.tolist()) == (("T0",), [1, 2])
-    assert {each.name: each.winners for each in found.alternatives} == {
+    sensitivity = assess_sensitivity(scheme_rule(table, scheme), table_alternatives(table, scheme))
+    assert (sensitivity.winners, sensitivity.published.tolist()) == (("T0",), [1, 2])
+    assert {other.name: other.winners for other in sensitivity.alternatives} == {
         "median then rank": ("T1",),
         "rank then mean": ("T1",),
         "rank then median": ("T1",),
         "test then rank, holm": ("T0", "T1"),
     }
-    assert found.kept == 0  # somebody else is first, or is so too
+    assert sensitivity.kept == 0  # somebody else is first, or is so too
 
 
 def test_a_term_that_does_not_exist_is_refused():

@@ -32,7 +32,7 @@ class _Artery:
 
 
 @dataclass(frozen=True, slots=True)
-class _Team:
+class _PlaqueTeam:
     """How a team errs.
 
     `error` and `wobble` are pixels by which contours are wrong, at random and smoothly; `bias` pixels by which they
@@ -47,12 +47,12 @@ class _Team:
 
 
 _TEAMS = {
-    "careful": _Team(error=1.0, wobble=0.8, bias=0.0, mistakes=0.08, seconds=0.7),
-    "patient": _Team(error=0.6, wobble=0.6, bias=0.0, mistakes=0.05, seconds=2.6),
-    "generous": _Team(error=1.0, wobble=0.8, bias=4.0, mistakes=0.3, seconds=0.25),
-    "noisy": _Team(error=3.0, wobble=3.5, bias=0.0, mistakes=0.3, seconds=None),
-    "unlucky": _Team(error=1.0, wobble=0.8, bias=0.0, mistakes=0.08, seconds=0.4),
-    "baseline": _Team(error=2.0, wobble=1.5, bias=0.5, mistakes=0.2, seconds=_BASELINE_SECONDS),
+    "careful": _PlaqueTeam(error=1.0, wobble=0.8, bias=0.0, mistakes=0.08, seconds=0.7),
+    "patient": _PlaqueTeam(error=0.6, wobble=0.6, bias=0.0, mistakes=0.05, seconds=2.6),
+    "generous": _PlaqueTeam(error=1.0, wobble=0.8, bias=4.0, mistakes=0.3, seconds=0.25),
+    "noisy": _PlaqueTeam(error=3.0, wobble=3.5, bias=0.0, mistakes=0.3, seconds=None),
+    "unlucky": _PlaqueTeam(error=1.0, wobble=0.8, bias=0.0, mistakes=0.08, seconds=0.4),
+    "baseline": _PlaqueTeam(error=2.0, wobble=1.5, bias=0.5, mistakes=0.2, seconds=_BASELINE_SECONDS),
 }
 
 
@@ -96,7 +96,7 @@ def _artery(generator: np.random.Generator, *, plaque: bool) -> _Artery:
     )
 
 
-def _misjudged(artery: _Artery, team: _Team, generator: np.random.Generator) -> _Artery:
+def _misjudged(artery: _Artery, team: _PlaqueTeam, generator: np.random.Generator) -> _Artery:
     """Return what a team takes an artery for."""
     shift = generator.normal(0, team.error, 4)
     return replace(

@@ -60,7 +60,7 @@ class Sampled:
 
 def annotation_files(folder: Path) -> dict[tuple[str, int, int], Path]:
     """Return the annotations in case_00000/segmentations, by kind, instance and annotation, in numeric order."""
-    found: dict[tuple[str, int, int], Path] = {}
+    annotations: dict[tuple[str, int, int], Path] = {}
     for path in sorted((folder / "segmentations").glob("*.nii.gz")):
         match = _NAME.fullmatch(path.name)
         if match is None:
@@ -72,10 +72,10 @@ def annotation_files(folder: Path) -> dict[tuple[str, int, int], Path]:
                 )
             continue  # other structures, such as ureters, take no part
         key = match[1], int(match[2]), int(match[3])
-        if key in found:
-            raise InputError(f"this and {found[key].name} are the same annotation", path=path)
-        found[key] = path
-    return dict(sorted(found.items()))
+        if key in annotations:
+            raise InputError(f"this and {annotations[key].name} are the same annotation", path=path)
+        annotations[key] = path
+    return dict(sorted(annotations.items()))
 
 
 def draw_samples(files: Collection[tuple[str, int, int]], *, case: str) -> tuple[tuple[tuple[str, Sample], ...], ...]:
@@ -105,13 +105,13 @@ def read_fused(case: Case, *, method: str) -> LabelMap:
 
 
 def _files(case: Case) -> dict[tuple[str, int, int], Path]:
-    found = annotation_files(case.files[0].parent.parent) if case.files else {}
-    if not found:
+    files = annotation_files(case.files[0].parent.parent) if case.files else {}
+    if not files:
         raise InputError(
             f"{case.name} has no annotations",
             advice="They are expected as segmentations/kidney_instance-1_annotation-1.nii.gz and so on",
         )
-    return found
+    return files
 
 
 def _instances(keys: Collection[tuple[str, int, int]]) -> list[Instance]:
@@ -141,8 +141,8 @@ def _remarks(instances: list[Instance]) -> tuple[str, ...]:
     """Say which instances have fewer annotations than others, since they limit how many samples a group has."""
     most = max(len(instance.annotations) for instance in instances)
     fewer = [
-        f"{each.kind} instance {each.number} has {len(each.annotations)} annotations, others have {most}"
-        for each in instances
-        if len(each.annotations) < most
+        f"{instance.kind} instance {instance.number} has {len(instance.annotations)} annotations, others have {most}"
+        for instance in instances
+        if len(instance.annotations) < most
     ]
     return tuple(fewer)

@@ -126,7 +126,7 @@ class KiTS21(RatedChallenge):
         spacing = guess.spacing if self.edition == "code" else grid.spacing
         if isinstance(truth, Sampled):
             own = structures(guess, regions=REGIONS)
-            found: Mapping[tuple[str, str], float] = truth.structures.against(
+            numbers: Mapping[tuple[str, str], float] = truth.structures.against(
                 own, measures=self.measures, spacing_mm=spacing
             )
         else:
@@ -135,8 +135,8 @@ class KiTS21(RatedChallenge):
             known: dict[str, dict[str, Any]] = {
                 region: {"overlap": overlaps[region], "surface": surfaces[region]} for region in REGIONS
             }
-            found = {(m.name, region): m(known[region], region) for m in self.measures for region in REGIONS}
-        return [Value(case.name, name, value, region, reason=warning) for (name, region), value in found.items()]
+            numbers = {(m.name, region): m(known[region], region) for m in self.measures for region in REGIONS}
+        return [Value(case.name, name, value, region, reason=warning) for (name, region), value in numbers.items()]
 
     def _check_grid(self, truth: LabelMap, guess: LabelMap, path: Path) -> str:
         """Refuse a prediction on another grid; return a warning where one is accepted."""
@@ -188,7 +188,8 @@ class KiTS21(RatedChallenge):
         self, case: Case, panel: Sampled, *, percentiles: Sequence[float] = (), metrics: Sequence[str] = ()
     ) -> RaterAgreement:
         """Compare the samples within their groups."""
-        return self._agreement(case, panel, rater_measures(metrics, besides=self.measures[:2]), percentiles)
+        own = [*self.measures[:2], *(measure for measure in self.measures[2:] if measure.name in metrics)]
+        return self._agreement(case, panel, rater_measures(metrics, besides=own), percentiles)
 
     def _agreement(
         self, case: Case, panel: Sampled, measures: Sequence[Measure], percentiles: Sequence[float] = ()
@@ -215,7 +216,9 @@ class KiTS21(RatedChallenge):
         try:
             return agreed_values(self._agreement(case, truth, self.measures))
         except InputError as error:  # there is only one annotation
-            return [undefined(case.name, *each.key, str(error)) for measure in self.measures for each in measure.each]
+            return [
+                undefined(case.name, *single.key, str(error)) for measure in self.measures for single in measure.each
+            ]
 
     def notes(self, cube: Cube) -> tuple[str, ...]:
         """Say what predictions were measured against, where that is not the usual."""

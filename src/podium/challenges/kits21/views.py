@@ -33,8 +33,8 @@ def slices(
     remarks
         What a reader should know besides.
     """
-    found = [disputed_plane(reference, prediction), disputed_plane(reference, prediction, labels=MASS)]
-    planes = [plane for plane in dict.fromkeys(found) if plane is not None]
+    disputed = [disputed_plane(reference, prediction), disputed_plane(reference, prediction, labels=MASS)]
+    planes = [plane for plane in dict.fromkeys(disputed) if plane is not None]
     grey: dict[Plane, npt.NDArray[np.float32]] = {}
     if images is not None:
         try:
@@ -47,7 +47,7 @@ def slices(
 
 
 def _panel(plane: Plane, reference: LabelMap, prediction: LabelMap, image: npt.NDArray[np.float32] | None) -> Panel:
-    truth, guess = (plane.cut(each.array).astype(np.uint8) for each in (reference, prediction))
+    truth, guess = (plane.cut(label_map.array).astype(np.uint8) for label_map in (reference, prediction))
     part = window(truth, guess)
     return Panel(
         f"{plane.name} slice {plane.index + 1} of {reference.shape[plane.axis]}",

@@ -53,12 +53,12 @@ class LVQuan18(Challenge):
 
     def cases(self, truth: Path) -> list[Case]:
         """Find the one file of the truth: LVQUAN_*.mat, .txt or .csv, else the only file with such an ending."""
-        found = sorted(path for path in truth.iterdir() if path.suffix.lower() in SUFFIXES and path.is_file())
-        found = [path for path in found if _well_named(path)] or found
-        if len(found) > 1:
-            names = shortened([path.name for path in found])
+        files = sorted(path for path in truth.iterdir() if path.suffix.lower() in SUFFIXES and path.is_file())
+        files = [path for path in files if _well_named(path)] or files
+        if len(files) > 1:
+            names = shortened([path.name for path in files])
             raise InputError(f"several files could be the truth: {names}", path=truth, advice="Keep one of them")
-        return [Case("LVQUAN", (path,), FILES) for path in found]
+        return [Case("LVQUAN", (path,), FILES) for path in files]
 
     def rows(self, case: Case, truth: Sheet) -> tuple[str, ...]:  # noqa: ARG002
         """Name the images."""
@@ -91,8 +91,8 @@ class LVQuan18(Challenge):
         problems = [] if _well_named(prediction) else [f"the name is not of the form {', '.join(FILES)}"]
         if prediction.suffix.lower() not in SUFFIXES:
             return problems
-        sheet, found = inspect_sheet(prediction)
-        problems += found
+        sheet, sheet_problems = inspect_sheet(prediction)
+        problems += sheet_problems
         if sheet is None:
             return problems
         gaps: dict[tuple[str, ...], list[str]] = {}
@@ -110,11 +110,11 @@ class LVQuan18(Challenge):
             if cube.has("scale_mm")
             else "Errors are in normalised units (0 to 1): the truth does not tell pix_spa and ratio_resize_inverse."
         )
-        each = "subject" if self.per_subject else "image"
+        sample = "subject" if self.per_subject else "image"
         adjusted = " after Holm's adjustment" if self.holm else ""
         test = (
             "Only significant differences separate teams in the lists of MAE: paired Wilcoxon signed-rank test, "
-            f"one value per {each}, p < {ALPHA}{adjusted}."
+            f"one value per {sample}, p < {ALPHA}{adjusted}."
         )
         return (unit, test, *_constants(cube))
 

@@ -108,10 +108,10 @@ def inspect_sheet(path: Path, *, truth: bool = False) -> tuple[Sheet | None, lis
 
 def _from_table(table: Table) -> tuple[Sheet | None, list[str]]:
     """Take images from named rows, in the order of subjects and frames."""
-    found = [_IMAGE.fullmatch(name) for name in table.names]
-    if wrong := [name for name, match in zip(table.names, found, strict=True) if not match]:
+    matches = [_IMAGE.fullmatch(name) for name in table.names]
+    if wrong := [name for name, match in zip(table.names, matches, strict=True) if not match]:
         return None, [f"images are not named sub-01-01 (subject and frame): {shortened([name[:40] for name in wrong])}"]
-    numbers = [(int(match[1]), int(match[2])) for match in found if match]
+    numbers = [(int(match[1]), int(match[2])) for match in matches if match]
     if twice := sorted(key for key, count in Counter(numbers).items() if count > 1):
         return None, [f"images are listed twice: {shortened([_image(*key) for key in twice])}"]
     order = sorted(range(len(numbers)), key=numbers.__getitem__)
@@ -162,9 +162,9 @@ def _wrong_shape(name: str, shape: tuple[int, ...], height: int) -> str:
     """Say what is wrong with the shape of a matrix, "" if nothing is."""
     if len(shape) == 2 and shape[0] == height and shape[1] > 0:
         return ""
-    found = " × ".join(map(str, shape))
+    shown = " × ".join(map(str, shape))
     advice = f": transpose it (in MATLAB, {name}')" if len(shape) == 2 and shape[1] == height else ""
-    return f"{name} is {found}, not {height} × n with one column for each image{advice}"
+    return f"{name} is {shown}, not {height} × n with one column for each image{advice}"
 
 
 def _scale(spacing: Floats, ratio: Floats, images: int) -> tuple[Floats | None, list[str]]:

@@ -30,14 +30,14 @@ def agreements(cube: Cube, *, correlation: Callable[[Cube, str, Floats], Floats]
     correlation
         As the leaderboard has it, of a cube, an index and weights.
     """
-    found = []
+    compared = []
     ones = np.ones((1, len(cube.rows)))
     for index in INDICES:
         reference, prediction = (cube.of(side, index)[0] for side in ("reference", "prediction"))
         known = np.isfinite(reference) & np.isfinite(prediction)
         agreement = bland_altman(reference[known], prediction[known])
         unit = ("mm²" if index in GROUPS["area"] else "mm") if cube.has("scale_mm") else ""
-        found.append(
+        compared.append(
             Agreement(
                 TITLES[index],
                 unit,
@@ -48,4 +48,4 @@ def agreements(cube: Cube, *, correlation: Callable[[Cube, str, Floats], Floats]
                 limits=(agreement.lower, agreement.upper),
             )
         )
-    return found
+    return compared

@@ -64,16 +64,18 @@ def ineligible(cube: Cube, edition: str, timing: str) -> dict[str, str]:
     for place, submission in enumerate(cube.submissions):
         if submission == BASELINE:
             continue
-        told = []
+        causes = []
         if timing == "required":
             if np.isnan(rate[place]):
-                told.append("has no time for every case, so that the limit of 1 s per frame cannot be shown to hold")
+                causes.append("has no time for every case, so that the limit of 1 s per frame cannot be shown to hold")
             elif rounded(np.array([rate[place], LONGEST_SECONDS_PER_FRAME]))[0] > LONGEST_SECONDS_PER_FRAME:
-                told.append(f"takes {rate[place]:.3g} s per frame, at most {LONGEST_SECONDS_PER_FRAME:g} s is allowed")
+                causes.append(
+                    f"takes {rate[place]:.3g} s per frame, at most {LONGEST_SECONDS_PER_FRAME:g} s is allowed"
+                )
         if better is not None and not better[place]:
-            told.append("does not outperform no tracking in any of DSC, HD95, MASD, CD")
-        if told:
-            reasons[submission] = "; ".join(told)
+            causes.append("does not outperform no tracking in any of DSC, HD95, MASD, CD")
+        if causes:
+            reasons[submission] = "; ".join(causes)
     return reasons
 
 
@@ -89,7 +91,8 @@ def notes(cube: Cube, edition: str, timing: str) -> tuple[str, ...]:
     untimed = [cube.submissions[place] for place in others if np.isnan(times.rate[0, place])]
     if timing == "required" and untimed and len(untimed) == len(others):
         result.append("Nobody has a time for every case, so nobody has a place; --option timing=ignored ranks without.")
-    if backwards := [cube.submissions[place] for place in others if times.negative[0, place]]:
+    backwards = [cube.submissions[place] for place in others if times.negative[0, place]]
+    if timing == "required" and backwards:
         result.append(f"Last on runtime, as the fitted runtime is negative: {', '.join(backwards)}.")
     result += [note for place in others for note in _strange_times(cube, times, place)]
     if np.unique(_frames(cube)).size < 2:
@@ -99,23 +102,29 @@ def notes(cube: Cube, edition: str, timing: str) -> tuple[str, ...]:
 
 def _strange_times(cube: Cube, times: _Times, place: int) -> list[str]:
     """Name the team and the case whose time does not follow the line, and those who mostly load."""
-    seconds, frames = cube.seconds[place], _frames(cube)
     if np.isnan(times.rate[0, place]):
         return []
-    name, loading, slope = cube.submissions[place], times.loading[0, place], times.slope[0, place]
-    found = []
-    missed = np.abs(seconds - (loading + slope * frames)) > STRANGE * seconds
-    if missed.any():
-        row = int(np.argmax(np.where(missed, np.abs(seconds - (loading + slope * frames)), -1.0)))
-        found.append(
+    name, seconds, loading = cube.submissions[place], cube.seconds[place], times.loading[0, place]
+    expected = times.line.intercept[0, place] + times.line.slope[0, place] * _frames(cube)
+    missed = np.abs(seconds - expected)
+    strange = _above(missed, STRANGE * seconds)
+    remarks = []
+    if strange.any():
+        row = int(np.argmax(np.where(strange, missed, -1.0)))
+        remarks.append(
             f"The times of {name} do not follow their line: {cube.rows[row]} took {seconds[row]:.3g} s, "
-            f"{loading + slope * frames[row]:.3g} s were to be expected."
+            f"{expected[row]:.3g} s were to be expected."
         )
-    if loading > STRANGE * seconds.mean():
-        found.append(
+    if _above(loading, STRANGE * seconds.mean()):
+        remarks.append(
             f"{name} spends {loading:.3g} s of {seconds.mean():.3g} s per case on loading, by the fitted line."
         )
-    return found
+    return remarks
+
+
+def _above(values: npt.ArrayLike, limits: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    """Return what exceeds its limit by more than rounding does."""
+    return np.asarray((np.asarray(values) > limits) & ~np.isclose(values, limits, rtol=1e-12, atol=1e-12))
 
 
 def _mean(values: Floats, weights: Floats) -> Floats:
@@ -163,8 +172,8 @@ class _Times:
         What is ranked: per frame, or in `code` per case; NaN where it came out negative.
     loading, rate, total
         The loading time, seconds per frame without it, and the sum of all times.
-    slope
-        Of the line itself.
+    line
+        What was fitted.
     negative
         Where the runtime came out negative.
     """
@@ -173,8 +182,29 @@ class _Times:
     loading: Floats
     rate: Floats
     total: Floats
-    slope: Floats
+    line: _Line
     negative: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Line:
+    """The line of each team's times, and the loading time that follows from it, of shape (sets, submissions)."""
+
+    intercept: Floats
+    slope: Floats
+    loading: Floats
+
+
+def _fitted(seconds: Floats, frames: Floats, weights: Floats, edition: str) -> _Line:
+    """Fit a line to the times of every team; in `document`, loading is kept within 0 and the team's shortest time."""
+    intercept, slope = loading_line(seconds, frames, weights)
+    if edition == "document":
+        shortest = np.min(np.where(np.isnan(seconds), np.inf, seconds), axis=1)
+        return _Line(intercept, slope, np.clip(intercept, 0.0, shortest))
+    # With a single length the organisers' fit has many solutions; the smallest one halves the time between the two.
+    single = _single_length(seconds, frames, weights)
+    intercept = np.where(single, weighted_mean(seconds, weights) / 2, intercept)
+    return _Line(intercept, np.where(single, slope / 2, slope), intercept)
 
 
 def _times(cube: Cube, weights: Floats, edition: str) -> _Times:
@@ -182,46 +212,39 @@ def _times(cube: Cube, weights: Floats, edition: str) -> _Times:
     frames = _frames(cube)
     timed = ~np.isnan(cube.seconds).any(axis=1, keepdims=True)
     seconds = np.where(timed, cube.seconds, np.nan)
-    loading, slope = loading_line(seconds, frames, weights)
-    total = np.where(np.isnan(slope), np.nan, weighted_sum(seconds, weights))
-    kept = loading
-    if edition == "document":
-        kept = np.clip(loading, 0.0, np.min(np.where(timed, seconds, np.inf), axis=1))
-    elif (single := _single_length(seconds, frames, weights)).any():
-        # With a single length the organisers' fit has many solutions; the smallest one halves the time between the two.
-        kept = np.where(single, weighted_mean(seconds, weights) / 2, loading)
-        slope = np.where(single, slope / 2, slope)
-    tracking, same = _tracking(cube, seconds, frames, weights, kept)
+    line = _fitted(seconds, frames, weights, edition)
+    total = np.where(np.isnan(line.slope), np.nan, weighted_sum(seconds, weights))
+    # Which case is a team's slowest is decided on the full data.
+    usual = _fitted(seconds, frames, _ones(cube), edition).loading[0]
+    slowest = np.argmax(np.nan_to_num((seconds - usual[:, None]) / frames, nan=-np.inf), axis=1)
+    tracking = _tracking(cube, seconds, frames, weights, line.loading, slowest)
+    sound = ~cube.failed.any(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        rate = np.where(same & (kept == loading), slope, tracking / (weights @ frames)[:, None])
-        runtime = rate
         if edition == "code":
-            rate, mean = slope, weighted_mean(seconds, weights)
-            runtime = np.where(same, mean - kept, tracking / weights.sum(axis=1, keepdims=True))
+            rate, mean = line.slope, weighted_mean(seconds, weights)
+            runtime = np.where(sound, mean - line.loading, tracking / weights.sum(axis=1, keepdims=True))
+        else:
+            rate = tracking / (weights @ frames)[:, None]
+            rate = np.where(sound & (line.loading == line.intercept), line.slope, rate)  # the same, but for rounding
+            rate = runtime = np.where(np.isnan(rate), np.nan, np.maximum(rate, 0.0))
         negative = runtime < 0
-    if edition == "document":
-        rate = runtime = np.where(np.isnan(rate), np.nan, np.maximum(rate, 0.0))
-        negative = np.zeros(rate.shape, bool)
-    return _Times(np.where(negative, np.nan, runtime), kept, rate, total, slope, negative)
+    return _Times(np.where(negative, np.nan, runtime), line.loading, rate, total, line, negative)
 
 
 def _tracking(
-    cube: Cube, seconds: Floats, frames: Floats, weights: Floats, loading: Floats
-) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """Return the weighted sum of times without loading, failed cases counting as the slowest; and where none failed.
-
-    Which case is a team's slowest is decided on the full data.
-    """
-    full = loading_line(seconds, frames, _ones(cube))[0][0]
-    with np.errstate(invalid="ignore"):
-        own = np.clip(full, 0.0, np.nanmin(np.where(np.isnan(seconds), np.inf, seconds), axis=1))
-        slowest = np.argmax(np.nan_to_num((seconds - own[:, None]) / frames, nan=-1.0), axis=1)
-    everybody = np.arange(len(seconds))
-    rate = (seconds[everybody, slowest] - loading) / frames[slowest]  # sets × submissions
+    cube: Cube,
+    seconds: Floats,
+    frames: Floats,
+    weights: Floats,
+    loading: Floats,
+    slowest: npt.NDArray[np.intp],
+) -> Floats:
+    """Return the weighted sum of times without loading, where failed cases count as the slowest, frame by frame."""
+    rate = (seconds[np.arange(len(seconds)), slowest] - loading) / frames[slowest]  # sets × submissions
     sound = ~cube.failed
     sums = weighted_sum(np.where(sound, seconds, 0.0), weights) - loading * (weights @ sound.T.astype(np.float64))
     lost = rate * (weights @ (cube.failed * frames).T)
-    return sums + np.where(np.isnan(rate), 0.0, lost), np.asarray(~cube.failed.any(axis=1))[None]
+    return np.asarray(sums + np.where(np.isnan(rate), 0.0, lost))
 
 
 def _single_length(seconds: Floats, frames: Floats, weights: Floats) -> npt.NDArray[np.bool_]:

@@ -33,8 +33,8 @@ def shape_problems(prediction: ScanPrediction, scan: Scan | None = None) -> list
     names, form = prediction.names(), form_of(prediction)
     problems = []
     if missing := [name for name in form if name not in names]:
-        found = ", ".join(sorted(names))[:120] or "nothing"
-        problems.append(f"missing: {', '.join(missing)} (found: {found})")
+        present = ", ".join(sorted(names))[:120] or "nothing"
+        problems.append(f"missing: {', '.join(missing)} (found: {present})")
     shapes: dict[str, tuple[int, ...]] = {}
     for name in form:
         if name in names:

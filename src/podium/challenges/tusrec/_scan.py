@@ -115,7 +115,7 @@ def read_scan(case: Case, *, first_is_last: bool) -> Scan:
         landmarks[landmarks[:, 0] == 0, 0] = len(poses) - 1
     transforms = {level: relative_transforms(poses, rigid, to=to) for level, to in TARGETS.items()}
     displacements = {
-        level: landmark_displacements(each, landmarks, scaling=scaling) for level, each in transforms.items()
+        level: landmark_displacements(motion, landmarks, scaling=scaling) for level, motion in transforms.items()
     }
     identity = {}
     for level, name in (("G", "g"), ("L", "l")):

@@ -86,14 +86,14 @@ class TUSREC(Challenge):
         price = Price(0.0) if document else Price(None, "the team stands below all with fewer failed scans")
         least = 0.0 if document else -np.inf
         none = Price(None, "none: the mean is over scored scans")
-        found = []
+        measures = []
         for error, title in ERRORS.items():
-            found += [
+            measures += [
                 Measure(error, title, Direction.LOWER, "mm", minimum=0, price=none, decides=False),
                 Measure(f"{error}_identity", f"{title} of no motion", unit="mm", minimum=0, price=_identity(error)),
                 Measure(f"{error}_score", f"{title}*", Direction.HIGHER, "", least, 1, price=price, decides=False),
             ]
-        return (*found, Measure("score", "Score of the scan", Direction.HIGHER, "", least, 1, price=price))
+        return (*measures, Measure("score", "Score of the scan", Direction.HIGHER, "", least, 1, price=price))
 
     def cases(self, truth: Path) -> list[Case]:
         """Find the scans that dataset_keys.h5 names: transfs/050/RH_rotation.h5 and what belongs to it."""

@@ -26,7 +26,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class _Team:
+class _ScanTeam:
     """How a team errs.
 
     `gain` is what its steps are multiplied by, `noise` the part of a step that is random, `memory` how much of that
@@ -41,11 +41,11 @@ class _Team:
 
 
 _TEAMS = {
-    "steady": _Team(gain=1.0, noise=0.15, memory=0.3, seconds=26.7, form="displacements.h5"),
-    "drifting": _Team(gain=0.75, noise=0.15, memory=0.8, seconds=10.4, form="transforms.npy"),
-    "jittery": _Team(gain=1.0, noise=0.6, memory=0.0, seconds=43.0, form="displacements.npz"),
-    "overshooting": _Team(gain=2.1, noise=0.2, memory=0.3, seconds=None, form="transforms.npz"),
-    "unlucky": _Team(gain=1.0, noise=0.1, memory=0.3, seconds=5.0, form="transforms.h5"),
+    "steady": _ScanTeam(gain=1.0, noise=0.15, memory=0.3, seconds=26.7, form="displacements.h5"),
+    "drifting": _ScanTeam(gain=0.75, noise=0.15, memory=0.8, seconds=10.4, form="transforms.npy"),
+    "jittery": _ScanTeam(gain=1.0, noise=0.6, memory=0.0, seconds=43.0, form="displacements.npz"),
+    "overshooting": _ScanTeam(gain=2.1, noise=0.2, memory=0.3, seconds=None, form="transforms.npz"),
+    "unlucky": _ScanTeam(gain=1.0, noise=0.1, memory=0.3, seconds=5.0, form="transforms.h5"),
 }
 
 
@@ -92,7 +92,7 @@ def _steps(generator: np.random.Generator, count: int) -> Floats:
     return np.asarray(speed + wobble)
 
 
-def _guessed(steps: Floats, team: _Team, generator: np.random.Generator) -> Floats:
+def _guessed(steps: Floats, team: _ScanTeam, generator: np.random.Generator) -> Floats:
     """Return what a team makes of the true steps."""
     error = generator.normal(0, 1, steps.shape) * np.array([0.02, 0.02, 0.02, 1.0, 1.0, 1.0]) * team.noise
     for index in range(1, len(error)):
@@ -142,8 +142,8 @@ def _write_prediction(path: Path, form: str, steps: Floats, landmarks: npt.NDArr
     """Write a prediction as transforms or as displacements, in one of the formats that are accepted."""
     local = np.stack([_transform(step) for step in steps])
     to_first = [local[0]]
-    for each in local[1:]:
-        to_first.append(to_first[-1] @ each)
+    for step in local[1:]:
+        to_first.append(to_first[-1] @ step)
     levels = {"global": np.stack(to_first), "local": local}
     content, _, suffix = form.partition(".")
     arrays = levels if content == "transforms" else _displacements(levels, landmarks)
@@ -166,12 +166,12 @@ def _displacements(levels: Mapping[str, Floats], landmarks: npt.NDArray[np.int64
     pixels = _SCALING @ np.stack([x, y, 0 * x, 0 * x + 1])
     frame, column, row = landmarks.T
     points = _SCALING @ np.stack([column, row, 0 * row, 0 * row + 1])
-    found = {}
+    displacements = {}
     for level, transforms in levels.items():
         motion = transforms - np.eye(4)
-        found[f"{level[0].upper()}P"] = (motion @ pixels)[:, :3]
-        found[f"{level[0].upper()}L"] = np.einsum("nij,jn->in", motion[frame - 1], points)[:3]
-    return found
+        displacements[f"{level[0].upper()}P"] = (motion @ pixels)[:, :3]
+        displacements[f"{level[0].upper()}L"] = np.einsum("nij,jn->in", motion[frame - 1], points)[:3]
+    return displacements
 
 
 def _spoil(folder: Path) -> None:

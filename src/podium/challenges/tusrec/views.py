@@ -53,8 +53,8 @@ def _at_corners(transforms: Floats, scan: Scan) -> Floats:
 def _of_transforms(prediction: ScanPrediction, name: str, level: str, scan: Scan) -> tuple[Floats, Floats]:
     guess = transforms_of(prediction, name)
     errors = [
-        transform_error(true[None], each[None], scaling=scan.scaling, shape=scan.shape)
-        for true, each in zip(scan.transforms[level], guess, strict=True)
+        transform_error(true[None], predicted[None], scaling=scan.scaling, shape=scan.shape)
+        for true, predicted in zip(scan.transforms[level], guess, strict=True)
     ]
     return _at_corners(guess, scan), np.array(errors)
 
@@ -84,7 +84,8 @@ def _trajectory(scan: Scan, moved: Floats) -> Paths:
     corners = _corners(scan)
     start = (scan.scaling @ np.column_stack([corners, np.zeros(4), np.ones(4)]).T)[:3].T
     true, guess = (
-        np.concatenate([start[None], start + each]) for each in (_at_corners(scan.transforms["G"], scan), moved)
+        np.concatenate([start[None], start + displacements])
+        for displacements in (_at_corners(scan.transforms["G"], scan), moved)
     )
     lines: list[Line] = []
     outlined = np.unique(np.linspace(0, len(true) - 1, _OUTLINES).round().astype(int))
@@ -95,7 +96,9 @@ def _trajectory(scan: Scan, moved: Floats) -> Paths:
 
 
 def _along(title: str, level: str, scan: Scan, errors: Floats) -> Curves:
-    nothing = [transform_error(each[None], scaling=scan.scaling, shape=scan.shape) for each in scan.transforms[level]]
+    nothing = [
+        transform_error(motion[None], scaling=scan.scaling, shape=scan.shape) for motion in scan.transforms[level]
+    ]
     frames = np.arange(1, len(errors) + 1, dtype=np.float64)
     return Curves(
         title,

@@ -101,7 +101,7 @@ def find_runs(labels, lower, upper, table, bit, shift, shape, runs, sums):
     labels lies at the shift. Adds up the number of voxels and their z, y and x coordinates in that image. Returns the
     runs (a longer copy where there was no room), shape (runs, 2), and how many were found.
     """
-    found = 0
+    run_count = 0
     for z in range(lower[0], upper[0]):
         for y in range(lower[1], upper[1]):
             line = labels[z, y, lower[2] : upper[2]]
@@ -110,9 +110,9 @@ def find_runs(labels, lower, upper, table, bit, shift, shape, runs, sums):
                 any_bit |= line[x]
             if any_bit == 0:
                 continue
-            if found + line.size // 2 + 1 > len(runs):
-                longer = np.empty((2 * (found + line.size), 2), np.int64)
-                longer[:found] = runs[:found]
+            if run_count + line.size // 2 + 1 > len(runs):
+                longer = np.empty((2 * (run_count + line.size), 2), np.int64)
+                longer[:run_count] = runs[:run_count]
                 runs = longer
             row = ((z + shift[0]) * shape[1] + y + shift[1]) * shape[2] + lower[2] + shift[2]
             x = 0
@@ -123,14 +123,14 @@ def find_runs(labels, lower, upper, table, bit, shift, shape, runs, sums):
                 start = x
                 while x < line.size and table[line[x]] & bit:
                     x += 1
-                runs[found, 0], runs[found, 1] = row + start, row + x
-                found += 1
+                runs[run_count, 0], runs[run_count, 1] = row + start, row + x
+                run_count += 1
                 count = x - start
                 sums[0] += count
                 sums[1] += count * (z + shift[0])
                 sums[2] += count * (y + shift[1])
                 sums[3] += count * (2 * (lower[2] + shift[2]) + start + x - 1) // 2
-    return runs, found
+    return runs, run_count
 
 
 @kernel

@@ -71,7 +71,7 @@ def surfels(labels, lower, upper, table, flat, pad, marks, places, corners):
     bits = np.zeros((2, height + 3, stride), np.uint8)
     dirty = np.zeros((2, height), np.bool_)
     rows = np.zeros((2, 2), np.int64)
-    found = 0
+    surfel_count = 0
     for layer in range(1 if flat else depth + 1):
         back, front = (layer + 1) % 2, layer % 2
         rows[front] = _look_up(labels, lower[0] + layer, lower, upper, table, pad[2] + 1, bits[front], dirty[front])
@@ -93,7 +93,7 @@ def surfels(labels, lower, upper, table, flat, pad, marks, places, corners):
             every = a[k] & a[k + 1] & b[k] & b[k + 1] & c[k] & c[k + 1] & d[k] & d[k + 1]
             edge[k] = some & ~every
         words = edge.view(np.uint64)
-        room = found + 8 * np.count_nonzero(words)
+        room = surfel_count + 8 * np.count_nonzero(words)
         places = _with_room(places, room)
         corners = _with_room(corners, room)
         for word in range(words.size):
@@ -101,8 +101,8 @@ def surfels(labels, lower, upper, table, flat, pad, marks, places, corners):
                 continue
             for k in range(word * 8, word * 8 + 8):
                 if edge[k] != 0:
-                    places[found] = start + k
-                    corners[found] = (
+                    places[surfel_count] = start + k
+                    corners[surfel_count] = (
                         np.uint64(a[k])
                         | np.uint64(a[k + 1]) << np.uint64(8)
                         | np.uint64(b[k]) << np.uint64(16)
@@ -112,8 +112,8 @@ def surfels(labels, lower, upper, table, flat, pad, marks, places, corners):
                         | np.uint64(d[k]) << np.uint64(48)
                         | np.uint64(d[k + 1]) << np.uint64(56)
                     )
-                    found += 1
-    return places, corners, found
+                    surfel_count += 1
+    return places, corners, surfel_count
 
 
 @kernel
@@ -127,7 +127,7 @@ def voxels(labels, lower, upper, table, flat, pad, marks, places, corners):
     bits = np.zeros((3, height + 3, stride), np.uint8)
     dirty = np.zeros((3, height), np.bool_)
     rows = np.zeros((3, 2), np.int64)
-    found = 0
+    voxel_count = 0
     rows[0] = _look_up(labels, lower[0], lower, upper, table, pad[2], bits[0], dirty[0])
     for layer in range(depth):
         behind, here, ahead = (layer + 2) % 3, layer % 3, (layer + 1) % 3
@@ -147,7 +147,7 @@ def voxels(labels, lower, upper, table, flat, pad, marks, places, corners):
             inner = line[k] & line[k + 2] & above[k] & below[k] & back[k] & front[k]
             edge[k] = line[k + 1] & ~inner
         words = edge.view(np.uint64)
-        room = found + 8 * np.count_nonzero(words)
+        room = voxel_count + 8 * np.count_nonzero(words)
         places = _with_room(places, room)
         corners = _with_room(corners, room)
         for word in range(words.size):
@@ -155,10 +155,10 @@ def voxels(labels, lower, upper, table, flat, pad, marks, places, corners):
                 continue
             for k in range(word * 8, word * 8 + 8):
                 if edge[k] != 0:
-                    places[found] = start + k
-                    corners[found] = edge[k]
-                    found += 1
-    return places, corners, found
+                    places[voxel_count] = start + k
+                    corners[voxel_count] = edge[k]
+                    voxel_count += 1
+    return places, corners, voxel_count
 
 
 @kernel

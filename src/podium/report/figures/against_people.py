@@ -15,7 +15,7 @@ from podium.model import Direction, Floats, InputError
 from podium.ranking import mean_intervals
 from podium.ranking.inference.variability import compared_with_people, within_variability
 from podium.report.figures._frame import drawn, label_rows, looks_of, measure_axis
-from podium.report.figures._panels import decisive, draw_intervals, heading, panels_of
+from podium.report.figures._side_by_side import decisive, draw_intervals, heading, panels_of
 from podium.report.style import GRID, INK, PAPER, SOFT, Look
 
 __all__ = ["Band", "band_of", "people_band"]

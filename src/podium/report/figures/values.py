@@ -23,7 +23,7 @@ from podium.report.figures._frame import (
     nudged,
     oriented,
 )
-from podium.report.figures._panels import competing, decisive, draw_intervals, heading, panels_of
+from podium.report.figures._side_by_side import competing, decisive, draw_intervals, heading, panels_of
 from podium.report.style import INK, PAPER, SOFT, Look
 
 __all__ = ["accuracy_runtime", "forest_plot"]

@@ -1,25 +1,15 @@
-"""The command line as a user meets it."""
+"""`podium compare`: two label maps, every metric."""
 
 import json
 
 import label_files
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from podium import __version__
-from podium.cli import app
+import podium
 from podium.io import read_label_map, write_label_map
 from podium.metrics import compare, metrics
 from podium.model import LabelMap
-
-
-@pytest.fixture
-def run():
-    def run(*arguments):
-        return CliRunner(env={"COLUMNS": "100"}).invoke(app, [str(argument) for argument in arguments])
-
-    return run
 
 
 @pytest.fixture
@@ -56,7 +46,7 @@ def test_compare_writes_json_that_any_program_reads(run, pair):
     )
     assert result.exit_code == 0, result.output
     document = json.loads(result.stdout, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
-    assert document["podium"] == __version__
+    assert document["podium"] == podium.__version__
     assert document["spacing_mm"] == [1, 1, 2]
     expected = compare(*map(read_label_map, pair), regions={"all": (1, 2)}, tolerances_mm=(1, 2))["all"]
     written = document["regions"]["all"]["metrics"]
@@ -150,12 +140,3 @@ def test_missing_files_and_other_shapes_get_one_line(run, pair, tmp_path):
     result = run("compare", pair[0], other)
     assert result.exit_code == 1
     assert "the prediction has 3 × 4 × 5 voxels, the reference 12 × 12 × 12" in result.stderr
-
-
-def test_debug_shows_the_traceback(run, tmp_path):
-    result = run("--debug", "compare", tmp_path / "a.nii", tmp_path / "b.nii")
-    assert isinstance(result.exception, FileNotFoundError)
-
-
-def test_version(run):
-    assert run("--version").stdout == f"podium {__version__}\n"

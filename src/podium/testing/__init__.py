@@ -1,0 +1,23 @@
+"""What the tests of a challenge need, built in or not: laws that every challenge keeps, and data to try them on.
+
+from podium.testing import Material, assert_failing_never_pays
+
+material = Material.of(challenge, truth=truth, submissions=teams)
+assert_failing_never_pays(material, seed=1)
+"""
+
+from podium.testing.laws import (
+    assert_failing_never_pays,
+    assert_order_does_not_matter,
+    assert_zero_weights_leave_out,
+    ranked_score,
+)
+from podium.testing.material import Material
+
+__all__ = [
+    "Material",
+    "assert_failing_never_pays",
+    "assert_order_does_not_matter",
+    "assert_zero_weights_leave_out",
+    "ranked_score",
+]

@@ -1,0 +1,98 @@
+"""Random tables of measurements that could have come from files: every row as some submission really measured it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+
+from podium.model import Challenge, Role, Status, Value
+from podium.run import Contract, find_submissions, found_cases, measure_all
+from podium.run.measuring import tabulated
+
+__all__ = ["Material"]
+
+_LONGEST_SECONDS = 20.0
+
+
+@dataclass(frozen=True)
+class Material:
+    """What tables are made of.
+
+    Attributes
+    ----------
+    challenge
+        With the options that stand beside the truth.
+    valid
+        For each row, its values as one submission or another measured them, all of them valid.
+    failed
+        For each row, what it costs where it failed.
+    built_in
+        The values of baselines and people.
+    """
+
+    challenge: Challenge
+    valid: Mapping[str, list[list[Value]]]
+    failed: Mapping[str, list[Value]]
+    built_in: list[tuple[str, Value]]
+
+    @classmethod
+    def of(cls, challenge: Challenge, *, truth: Path, submissions: Path) -> Material:
+        """Measure some submissions, of which every row must be valid in one at least."""
+        challenge, cases = found_cases(challenge, truth)
+        evaluation = measure_all(challenge, truth=truth, submissions=find_submissions(submissions))
+        assert not evaluation.faults, evaluation.faults
+        blocks: dict[tuple[str, str], list[Value]] = {}
+        built_in = []
+        rows = evaluation.table.filter(pl.col("metric") != challenge.time.name)
+        for name, case, unit, target, metric, number, measured, status, reason in rows.iter_rows():
+            value = Value(case, metric, number, target, unit, Status(status), reason, measured)
+            if name in challenge.built_in:
+                built_in.append((name, value))
+            else:
+                blocks.setdefault((name, case), []).append(value)
+        valid: dict[str, list[list[Value]]] = {}
+        for (_, case), values in blocks.items():
+            if not any(value.status.failed for value in values):
+                valid.setdefault(case, []).append(values)
+        contract = Contract(challenge)
+        failed: dict[str, list[Value]] = {}
+        for case in cases:
+            loaded = challenge.load(case)
+            for value in contract.failed(challenge.rows(case, loaded), loaded, Status.MISSING, "left out"):
+                failed.setdefault(value.case, []).append(value)
+        return cls(challenge, valid, failed, built_in)
+
+    @property
+    def rows(self) -> list[str]:
+        """The rows, sorted."""
+        return sorted(self.failed)
+
+    @property
+    def roles(self) -> dict[str, Role]:
+        """Who is built in."""
+        return dict(self.challenge.built_in)
+
+    def drawn(self, generator: random.Random, *, teams: int = 5) -> dict[str, list[Value]]:
+        """Draw teams, each row of which somebody once measured, with times where the challenge may use them."""
+        drawn = {}
+        for number in range(teams):
+            values = [value for row in self.rows for value in generator.choice(self.valid[row])]
+            pace = generator.uniform(0.05, _LONGEST_SECONDS)
+            times = [Value(row, self.challenge.time.name, pace * generator.uniform(0.5, 2)) for row in self.rows]
+            drawn[f"team {number}"] = values + (times if generator.random() < 0.8 else [])
+        return drawn
+
+    def spoiled(self, values: list[Value], rows: Collection[str]) -> list[Value]:
+        """Return a team's values with some rows failed; what it says of times stays."""
+        time = self.challenge.time.name
+        kept = [value for value in values if value.case not in rows or value.metric == time]
+        return kept + [replace(value) for row in rows for value in self.failed[row]]
+
+    def table(self, teams: Mapping[str, list[Value]]) -> pl.DataFrame:
+        """Return measurements of teams and of those who are built in."""
+        values = [(name, value) for name, values in teams.items() for value in values]
+        return tabulated(values + self.built_in).sort("submission", "case", "unit", "target", "metric")

@@ -1,0 +1,97 @@
+"""The demo of every challenge, from files to leaderboard."""
+
+import json
+
+import polars as pl
+import pytest
+
+import podium
+from podium.challenges import challenges
+from podium.model import Role
+from podium.ranking import leaderboard_of
+from podium.run import RunFolder
+
+NAMES = sorted(challenges())
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_demo_leaves_a_whole_run_folder(demos, name):
+    folder = demos / name / "run"
+    for file in (
+        "run.json",
+        "measurements.parquet",
+        "failures.csv",
+        "leaderboard.csv",
+        "leaderboard.json",
+        "leaderboard.md",
+        "ranking.json",
+    ):
+        assert (folder / file).is_file(), file
+    record = json.loads((folder / "run.json").read_text())
+    assert record["challenge"] == name
+    assert record["truth"]["sha256"]
+    hashes = [record["truth"]["sha256"], *(given["sha256"] for given in record["submissions"].values())]
+    assert all(len(digest) == 64 for files in hashes for digest in files.values())
+    board = json.loads((folder / "leaderboard.json").read_text())
+    places = [entry["place"] for entry in board["entries"] if entry["place"]]
+    assert places == sorted(places)
+    assert len(places) >= 3
+    for submission in record["roles"]:
+        document = json.loads((folder / "metrics" / f"{submission}.json").read_text())
+        assert document["results"]
+        assert document["aggregates"]
+    listed = RunFolder(folder).written()
+    written = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
+    assert sorted(str(path) for path in written if path.parts[0] not in ("parts", ".lock", ".podium.json")) == listed
+    assert not (folder / "parts" / "unpacked").exists()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_measurements_name_every_measure_and_status(demos, name):
+    run = podium.load(demos / name / "run")
+    table = run.measurements
+    assert table.columns == [
+        "submission", "case", "unit", "target", "metric", "value", "measured", "status", "reason",
+    ]  # fmt: skip
+    assert set(table["status"].unique()) <= {"ok", "missing", "invalid", "undefined"}
+    assert table.filter(pl.col("status") == "ok")["value"].is_not_nan().all()
+    without_reason = table.filter((pl.col("status") != "ok") & (pl.col("reason") == ""))
+    assert without_reason.is_empty()
+    declared = {(measure.name, target) for measure in run.challenge.measures for target in measure.targets}
+    measured = set(table.filter(pl.col("unit") == "").select("metric", "target").unique().iter_rows())
+    assert measured <= declared | {(run.challenge.time.name, "")}
+    optional = {measure.name for measure in run.challenge.measures if measure.optional}
+    assert {key for key in declared if key[0] not in optional} <= measured
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_demo_can_be_run_twice(demos, name, tmp_path):
+    for _ in range(2):
+        (run,) = podium.demo(name, out=tmp_path, report=False, bootstrap=0)
+    first = demos / name / "run"
+    assert run.folder == tmp_path / name / "run"
+    for file in ("measurements.parquet", "failures.csv", "leaderboard.csv", "leaderboard.json", "leaderboard.md"):
+        assert (run.folder / file).read_bytes() == (first / file).read_bytes(), file
+
+
+def test_a_demo_after_an_interrupted_one_is_made_anew(demos, tmp_path):
+    (run,) = podium.demo("kits21", out=tmp_path, report=False, bootstrap=0)
+    (run.folder / "run.json").unlink()  # as if it had been killed before the end
+    (run.folder / "parts" / "unfinished").touch()
+    (again,) = podium.demo("kits21", out=tmp_path, report=False, bootstrap=0)
+    assert again.measurements.equals(podium.load(demos / "kits21" / "run").measurements)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nobodys_last_digit_depends_on_who_else_takes_part(demos, name):
+    run = podium.load(demos / name / "run")
+    winner = run.leaderboard.entries[0]
+    others = [submission for submission, role in run.challenge.built_in.items() if role is Role.BASELINE]
+    fewer = run.measurements.filter(pl.col("submission").is_in([winner.submission, *others]))
+    board = leaderboard_of(run.challenge, fewer)
+    alone = {entry.submission: entry.values for entry in board.entries}[winner.submission]
+    relative = ("rank", "time", "total", "sum")  # these are meant to depend on the others
+    for column, value in winner.values.items():
+        if not any(word in column for word in relative):
+            assert alone[column] == value, column

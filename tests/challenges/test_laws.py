@@ -1,0 +1,295 @@
+"""Laws over every challenge there is, one installed for the test by an entry point included, in every edition."""
+
+import random
+import re
+import shutil
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+import pytest
+from plugin import installed, write_landmarks
+from shared_data import PROJECT
+from sixth_challenge import Landmarks
+
+import podium
+from podium.challenges import challenges, get_challenge
+from podium.model import Challenge, Column, Direction, Measure, Price, Scores
+from podium.ranking import challenge_rule, cube_of
+from podium.run import check_submission, find_submissions, measure_all
+from podium.testing import (
+    Material,
+    assert_failing_never_pays,
+    assert_order_does_not_matter,
+    assert_zero_weights_leave_out,
+    ranked_score,
+)
+
+PLUGIN = "landmarks"
+NAMES = [*sorted(challenges()), PLUGIN]
+# Where scores have no bounds, or distances may be infinite, only the place is held; see CHALLENGES.
+PLACE_ONLY = {("tusrec", "code"), ("trackrad2025", "code")}
+
+
+def editions(name):
+    return Landmarks.editions if name == PLUGIN else challenges()[name].editions
+
+
+# Edition `code` of KiTS21 measures against samples of several annotators, which its demo does not have.
+KINDS = [(name, edition) for name in NAMES for edition in editions(name)]
+
+
+@pytest.fixture(scope="module")
+def plugin(tmp_path_factory):
+    """Install a package with a challenge of its own."""
+    with installed(tmp_path_factory.mktemp("site")) as folder:
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def data(plugin, tmp_path_factory):
+    """Return where truth and submissions of a challenge lie, written once."""
+    written = {}
+
+    def folder(name) -> Path:
+        if name not in written:
+            written[name] = tmp_path_factory.mktemp(name)
+            if name == PLUGIN:
+                generator = random.Random(1)
+                teams = {
+                    team: {f"{n:03d}": f"{generator.uniform(0, 150):.3f} 1 2" for n in range(1, 7)} for team in "abcd"
+                }
+                write_landmarks(written[name], teams, cases=6)
+                (written[name] / "teams").rename(written[name] / "submissions")
+            else:
+                get_challenge(name).write_demo(written[name])
+        return written[name]
+
+    return folder
+
+
+def made(name, edition):
+    options = {"references": "aggregated"} if (name, edition) == ("kits21", "code") else {}
+    return get_challenge(name, edition=edition, **options)
+
+
+@pytest.fixture(scope="module")
+def material(data):
+    """Return random tables of a challenge in an edition, its files measured once."""
+    known = {}
+
+    def of(name, edition) -> Material:
+        if (name, edition) not in known:
+            folder = data(name)
+            known[name, edition] = Material.of(
+                made(name, edition), truth=folder / "truth", submissions=folder / "submissions"
+            )
+        return known[name, edition]
+
+    return of
+
+
+def test_the_plug_in_is_among_them(plugin):
+    assert PLUGIN in podium.list_challenges()
+    assert get_challenge(PLUGIN).title == "Landmarks"
+
+
+@pytest.mark.parametrize(("name", "edition"), KINDS)
+def test_failing_never_pays(material, name, edition):
+    score = (name, edition) not in PLACE_ONLY
+    assert_failing_never_pays(material(name, edition), seed=1, trials=12, score=score)
+
+
+@pytest.mark.parametrize(("name", "edition"), KINDS)
+def test_the_order_of_teams_and_lines_does_not_matter(material, name, edition):
+    assert_order_does_not_matter(material(name, edition), seed=2)
+
+
+@pytest.mark.parametrize(("name", "edition"), KINDS)
+def test_zero_weights_equal_rows_left_out(material, name, edition):
+    assert_zero_weights_leave_out(material(name, edition), seed=3)
+
+
+def test_timing_ignored_keeps_the_laws_too(material):
+    """Without the runtime, five ranks are averaged, and the laws hold all the same."""
+    known = material("trackrad2025", "document")
+    ignoring = Material(known.challenge.varied(timing="ignored"), known.valid, known.failed, known.built_in)
+    assert_failing_never_pays(ignoring, seed=4, trials=8)
+
+
+DAMAGES = ("missing", "cut", "empty", "noise", "no timing", "a time less", "an absurd time")
+
+
+def damage(folder: Path, what: str, generator: random.Random) -> None:
+    """Damage some files of a submission, or its times."""
+    timing = folder / "timing.csv"
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path != timing)
+    chosen = generator.sample(files, generator.randint(1, max(1, len(files) // 2)))
+    if what in ("missing", "cut", "empty", "noise"):
+        for path in chosen:
+            content = path.read_bytes()
+            if what == "missing":
+                path.unlink()
+            else:
+                changed = {
+                    "cut": content[: len(content) // 3],
+                    "empty": b"",
+                    "noise": generator.randbytes(len(content)),
+                }
+                path.write_bytes(changed[what])
+    elif timing.exists():
+        lines = timing.read_text().splitlines()
+        if what == "no timing":
+            timing.unlink()
+        elif what == "a time less":
+            timing.write_text("\n".join(lines[:-1]) + "\n")
+        else:
+            case = lines[-1].split(",")[0]
+            timing.write_text("\n".join([*lines[:-1], f"{case},1e300"]) + "\n")
+
+
+def board_of(challenge, folder, teams):
+    evaluation = measure_all(challenge, truth=folder / "truth", submissions=find_submissions(teams))
+    assert not evaluation.faults
+    cube = cube_of(evaluation.challenge, evaluation.table)
+    return challenge_rule(evaluation.challenge, cube, roles=evaluation.roles).leaderboard(), evaluation
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "edition"), KINDS)
+def test_damaged_files_never_pay_and_a_new_team_changes_no_measurement(data, tmp_path, name, edition):
+    folder, challenge = data(name), made(name, edition)
+    whole = [path for path in sorted((folder / "submissions").iterdir()) if path.name not in ("unlucky", "baseline")]
+    teams = tmp_path / "teams"
+    for path in whole[:3]:
+        shutil.copytree(path, teams / path.name) if path.is_dir() else shutil.copy(path, teams / path.name)
+    victim = next(path for path in sorted(teams.iterdir()) if path.is_dir())
+    before, measured = board_of(challenge, folder, teams)
+    generator = random.Random(name)
+    for what in DAMAGES:
+        copy = tmp_path / what
+        shutil.copytree(teams, copy)
+        damage(copy / victim.name, what, generator)
+        after, again = board_of(challenge, folder, copy)
+        place = [board.places[victim.name] or np.inf for board in (before, after)]
+        assert place[1] >= place[0], f"{what}: rises from {place[0]} to {place[1]}"
+        if (name, edition) not in PLACE_ONLY:
+            assert not ranked_score(after, victim.name) > ranked_score(before, victim.name) + 1e-9, what
+        others = pl.col("submission") != victim.name
+        assert again.table.filter(others).equals(measured.table.filter(others)), f"{what}: others were touched"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_check_and_evaluate_agree(data, name):
+    """What an evaluation counts as failed, a check has named before, and the other way round."""
+    folder = data(name)
+    submissions = find_submissions(folder / "submissions")
+    evaluation = measure_all(get_challenge(name), truth=folder / "truth", submissions=submissions)
+    failed = {team for team, _, status, _ in evaluation.failures if status != "warning"}
+    for submission in submissions:
+        problems = check_submission(get_challenge(name), submission.path, truth=folder / "truth")
+        missing = [problem for problem in problems if "unexpected" not in problem.what and "time" not in problem.what]
+        assert bool(missing) == (submission.name in failed), (submission.name, problems)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_option_is_documented(plugin, name):
+    kind = challenges()[name]
+    for option in kind.option_names():
+        assert (kind.model_fields[option].description or "").strip(), f"{name}: {option} has no line of explanation"
+        readme = PROJECT / "src" / "podium" / "challenges" / name / "README.md"
+        if readme.exists():
+            assert option in readme.read_text(), f"{option} is not in {name}'s README"
+
+
+@pytest.mark.parametrize(("name", "edition"), KINDS)
+def test_declarations_are_whole(plugin, name, edition):
+    challenge = made(name, edition)
+    assert challenge.title
+    names = [measure.name for measure in challenge.measures]
+    assert len(set(names)) == len(names)
+    for measure in challenge.measures:
+        assert measure.title, measure.name
+        assert measure.minimum <= measure.maximum
+        if measure.judges and measure.decides:
+            assert measure.price is not None, measure.name
+            assert measure.price.words
+            if isinstance(measure.price.amount, int | float):
+                assert measure.minimum <= measure.price.amount <= measure.maximum
+    assert challenge.decisive
+    assert set(challenge.scoring_options) <= set(challenge.option_names())
+    assert challenge.made(**challenge.options) == challenge
+
+
+REQUIRED = ("name", "title", "measures", "cases", "load", "measure", "score")
+
+
+def members():
+    """Return what an author may give: everything public that Challenge defines itself."""
+    own = {name for name in vars(Challenge) if not name.startswith("_")} | set(Challenge.__annotations__)
+    machinery = {"model_config", "model_post_init", "made", "varied", "options", "option_names", "decisive", "weight"}
+    return sorted(own - machinery - {name for name in own if name.startswith("model_")})
+
+
+def test_every_member_is_on_the_authors_page():
+    page = (PROJECT / "docs" / "challenge.md").read_text()
+    assert [name for name in members() if f"`{name}" not in page] == []
+    places = [page.index(f"`{name}") for name in REQUIRED]
+    others = [page.index(f"| `{name}") for name in members() if name not in REQUIRED and f"| `{name}" in page]
+    assert max(places) < min(others), "the seven that an author must know come first"
+
+
+def test_a_new_member_would_be_missed():
+    page = (PROJECT / "docs" / "challenge.md").read_text()
+    assert "`surprise" not in page
+
+
+# Each law can fail: challenges that break one.
+
+
+class Cheap(Landmarks):
+    """A failed case costs less than most measured ones."""
+
+    measures: ClassVar = (Measure("distance", "Distance", Direction.LOWER, price=Price(0.5, caps=False)),)
+
+
+class ByName(Landmarks):
+    """Whoever comes first in the alphabet gets a bonus."""
+
+    def score(self, cube, weights, ranked):
+        """Add the place in the alphabet."""
+        scores = super().score(cube, weights, ranked)
+        bonus = scores.places + np.arange(len(cube.submissions))
+        return Scores(bonus, scores.columns)
+
+
+class Unweighted(Landmarks):
+    """Forgets the weights."""
+
+    def score(self, cube, weights, ranked):
+        """Take plain means."""
+        scores = super().score(cube, np.ones_like(weights), ranked)
+        return Scores(scores.places, tuple(Column(c.measure, c.values) for c in scores.columns))
+
+
+@pytest.mark.parametrize(
+    ("kind", "law", "message"),
+    [
+        (Cheap, assert_failing_never_pays, "and rises from place|and gains"),
+        (ByName, assert_order_does_not_matter, "where teams are called otherwise"),
+        (Unweighted, assert_zero_weights_leave_out, "differ"),
+    ],
+)
+def test_a_broken_challenge_breaks_its_law(data, kind, law, message):
+    folder = data(PLUGIN)
+    material = Material.of(kind(), truth=folder / "truth", submissions=folder / "submissions")
+    broken = []
+    for seed in range(5):
+        try:
+            law(material, seed=seed)
+        except AssertionError as error:
+            broken.append(str(error))
+    assert broken
+    assert re.search(message, broken[0])

@@ -1,0 +1,24 @@
+"""`podium demo`: what it says."""
+
+import pytest
+
+from podium.challenges import challenges
+
+
+@pytest.mark.slow
+def test_every_challenge_is_announced_and_its_leaderboard_printed(demo_command):
+    folder, result = demo_command
+    for name, kind in challenges().items():
+        assert f"{kind.title}: {kind.summary}" in result.stderr
+        assert f"$ podium evaluate {name} --truth {folder / name / 'truth'}" in result.stderr
+        assert f"What went wrong is told in {folder / name / 'run' / 'failures.csv'}, such as" in result.stderr
+    assert result.stdout.count("submission") >= len(challenges())
+    assert result.stdout.count("Stability: ") == len(challenges())
+    assert "The reports" not in result.stderr
+
+
+def test_a_challenge_that_is_not_there_is_one_line(run, tmp_path):
+    result = run("demo", "kits22", "--out", tmp_path)
+    assert result.exit_code == 1
+    assert "Did you mean 'kits21'?" in result.stderr
+    assert result.stderr.count("\n") == 1

@@ -1,0 +1,206 @@
+"""The front door: the library is the product, and the command line a way to call it."""
+
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+from plugin import installed, write_landmarks
+from shared_data import PROJECT
+from sixth_challenge import Landmarks
+
+import podium
+from podium.cli import app
+from podium.model import InputError
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory, kits21_demo):
+    """Return a truth and teams of KiTS21, where a notebook would have them."""
+    folder = tmp_path_factory.mktemp("notebook")
+    (folder / "truth").symlink_to(kits21_demo / "truth")
+    (folder / "teams").symlink_to(kits21_demo / "submissions")
+    lines = ["submission,case,value"]
+    lines += [f"team {team},case {case},{(team + 1) / (case + 2)}" for team in range(3) for case in range(8)]
+    (folder / "table.csv").write_text("\n".join(lines))
+    return folder
+
+
+NOTEBOOK = """
+import podium
+run = podium.evaluate("kits21", truth="truth", submissions="teams", out="run")
+run.leaderboard
+ranking = run.rank(bootstrap=1000)
+ranking.plot("places"); run.report()
+podium.rank("table.csv", better="higher").report("out")
+"""
+
+
+@pytest.mark.slow
+def test_the_notebook_of_the_design_runs(folders):
+    subprocess.run([sys.executable, "-c", NOTEBOOK], cwd=folders, check=True, capture_output=True)
+    assert "<html" in (folders / "run" / "report.html").read_text()
+    assert "team 2" in (folders / "out" / "report.html").read_text()
+    run = podium.load(str(folders / "run"))
+    assert run.leaderboard.places["no-cysts"] == 1
+    assert repr(run).startswith("<Run of kits21, document: ")
+
+
+# Each command, and the one call that does its work; `run` and `ranking` are what podium.load and podium.rank return.
+CALLS = {
+    "demo": "podium.demo",
+    "challenges": "podium.list_challenges",
+    "check": "podium.check",
+    "evaluate": "podium.evaluate",
+    "rank": "podium.rank",
+    "report": "podium.Run.report",
+    "compare": "podium.compare",
+    "raters": "podium.agreement",
+    "verify": "podium.Run.verify",
+}
+
+
+def test_every_command_has_its_call():
+    names = {command.callback.__name__ for command in app.registered_commands}
+    assert names == set(CALLS)
+    for command, call in CALLS.items():
+        thing = podium
+        for part in call.split(".")[1:]:
+            thing = getattr(thing, part)
+        assert callable(thing)
+        assert inspect.getdoc(thing), call
+        source = inspect.getsource(sys.modules[f"podium.cli.{command}"])
+        called = (
+            f"podium.load(run{'_folder' if command == 'verify' else ''}).{command}(" if "Run." in call else f"{call}("
+        )
+        assert called in source, f"{command} does not call {call}"
+
+
+def test_no_call_has_the_name_of_a_package():
+    packages = {path.parent.name for path in (PROJECT / "src" / "podium").glob("*/__init__.py")}
+    assert packages & set(podium.__all__) == set()
+
+
+def test_calls_are_typed_and_take_paths_as_text_or_path():
+    for name in podium.__all__:
+        call = getattr(podium, name)
+        if inspect.isfunction(call):
+            signature = inspect.signature(call)
+            assert signature.return_annotation is not inspect.Signature.empty, name
+            assert all(p.annotation is not inspect.Parameter.empty for p in signature.parameters.values()), name
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="'podium' has no attribute 'nothing'"):
+        podium.nothing  # noqa: B018
+
+
+@pytest.fixture
+def run(tmp_path):
+    truth, teams = write_landmarks(tmp_path, {"one": {"001": "2 0 0"}, "two": {"002": "x"}, "<three>": {}})
+    return podium.evaluate(Landmarks(), truth=str(truth), submissions=str(teams), out=str(tmp_path / "run"))
+
+
+def test_a_run_has_everything(run):
+    assert run.challenge.name == "landmarks"
+    assert set(run.measurements["submission"]) == {"one", "two", "<three>"}
+    assert run.failures.rows() == [("two", "002", "invalid", "002.txt: this is no point: three numbers are expected")]
+    assert run.cube is run.cube
+    assert run.cube.values.shape == (3, 4, 1)
+    assert run.leaderboard.places == {"<three>": 1, "one": 2, "two": 3}
+    assert run.provenance["schema"] == 2
+    assert run.provenance["submissions"]["one"]["sha256"].keys() == {f"00{n}.txt" for n in range(1, 5)}
+    assert run.to_frame().equals(run.measurements)
+    assert run.verify(sample=4).nothing_differs
+    assert "&lt;three&gt;" in run._repr_html_()
+
+
+def test_a_ranking_has_everything(run, tmp_path):
+    ranking = run.rank(bootstrap=100)
+    assert ranking.places == {"<three>": 1, "one": 2, "two": 3}
+    assert ranking.intervals.columns == ["column", "submission", "estimate", "low", "high"]
+    assert ranking.comparisons["first"].n_unique() == 3
+    assert ranking.stability.places.shape == (100, 3)
+    assert {rule.name for rule in ranking.sensitivity.alternatives} >= {"median then rank", "rank then mean"}
+    frame = ranking.to_frame()
+    assert isinstance(frame, pl.DataFrame)
+    assert frame.columns[:2] == ["place", "submission"]
+    assert "best" in frame.columns
+    assert "&lt;three&gt;" in ranking._repr_html_()
+    assert ranking.plot("places").axes
+    with pytest.raises(InputError, match="there is no figure called 'nonsense'"):
+        ranking.plot("nonsense")
+    page = ranking.report(tmp_path / "page.html", pictures=False, formats=("svg",), only=["places"])
+    assert page == tmp_path / "page.html"
+    assert "Landmarks" in page.read_text()
+
+
+def test_a_ranking_without_resamples_says_what_to_ask_for(run):
+    ranking = run.rank(bootstrap=0)
+    assert ranking.places["<three>"] == 1
+    assert "best" not in ranking.to_frame().columns
+    with pytest.raises(InputError, match="how sure a ranking is needs resamples"):
+        ranking.stability  # noqa: B018
+
+
+def test_a_challenge_of_an_installed_package_goes_all_the_way(tmp_path):
+    """An author gives seven members; everything else works."""
+    (tmp_path / "site").mkdir()
+    truth, teams = write_landmarks(tmp_path, {"one": {"001": "2 0 0"}, "two": {}})
+    with installed(tmp_path / "site"):
+        run = podium.evaluate("landmarks", truth=truth, submissions=teams, out=tmp_path / "run")
+        again = podium.load(tmp_path / "run")
+        assert again.leaderboard == run.leaderboard
+        assert again.verify(sample=4).nothing_differs
+        assert podium.check("landmarks", teams / "one", truth=truth) == []
+        assert podium.check("landmarks", teams / "one") == []
+        (teams / "one" / "001.txt").write_text("1 2")
+        assert [problem.file for problem in podium.check("landmarks", teams / "one", truth=truth)] == ["001.txt"]
+        with pytest.raises(InputError, match="there is no demo of Landmarks"):
+            podium.demo("landmarks", out=tmp_path / "demo")
+        page = again.report(bootstrap=50, formats=("svg",))
+        assert "Landmarks" in page.read_text()
+
+
+def test_the_sixth_challenge_is_short():
+    lines = (PROJECT / "tests" / "support" / "sixth_challenge.py").read_text().splitlines()
+    assert len(lines) <= 60
+
+
+def test_comparisons_are_one_call_too(kits21_demo):
+    case = next((kits21_demo / "truth").glob("case_*")) / "aggregated_MAJ_seg.nii.gz"
+    found = podium.compare(case, str(case), regions={"all": (1, 2, 3)})
+    assert found["all"].overlap.common > 0
+    frame = found.to_frame()
+    assert dict(frame.select("metric", "value").rows())["dice"] == 1.0
+    assert found.warnings == ()
+    assert "<table" in found._repr_html_()
+
+
+def test_lists_of_challenges_come_with_their_rules():
+    listed = podium.list_challenges()
+    assert {"kits21", "tusrec", "csv2026", "trackrad2025", "lvquan18"} <= set(listed)
+    assert all(kind.summary for kind in listed.values())
+
+
+@pytest.mark.slow
+def test_a_run_folder_of_the_first_version_loads_ranks_and_reports(tmp_path):
+    """What version 0.1.0 wrote is kept among the tests; so will be what every later one writes."""
+    import shutil
+
+    for folder in sorted((PROJECT / "tests" / "run_folders").iterdir()):
+        copy = tmp_path / folder.name
+        shutil.copytree(folder, copy)
+        run = podium.load(copy)
+        written = pl.read_csv(folder / "leaderboard.csv")
+        places = dict(written.select("submission", "place").iter_rows())
+        assert run.leaderboard.places == places
+        again = run.rank(bootstrap=100)
+        assert again.confidence.ranks
+        page = run.report(bootstrap=100, formats=("svg",))
+        text = page.read_text()
+        assert "No cases are drawn: the truth is no longer at" in text
+        assert Path(page).parent == copy
+        assert {path.name for path in folder.iterdir()} <= {path.name for path in copy.iterdir()}
