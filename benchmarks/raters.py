@@ -19,7 +19,7 @@ from cases import SHARED
 from harness import Row, best_of
 
 from podium.challenges import get_challenge
-from podium.raters import Agreement, RatedChallenge
+from podium.raters import RatedChallenge, RaterAgreement
 
 REGIONS = {"kidney_and_mass": (1, 2, 3), "mass": (2, 3), "tumor": (2,)}
 TOLERANCES = {"kidney_and_mass": 1.0330772532390826, "mass": 1.1328796488598762, "tumor": 1.1498198361434828}
@@ -28,7 +28,7 @@ GROUPS = 5
 SECONDS = 6.0
 
 
-def with_podium(challenge: RatedChallenge, truth: Path, name: str) -> Agreement:
+def with_podium(challenge: RatedChallenge, truth: Path, name: str) -> RaterAgreement:
     """Measure a case with Podium."""
     case = next(case for case in challenge.rated_cases(truth) if case.name == name)
     return challenge.agreement(case, challenge.panel(case), percentiles=(95.0,))

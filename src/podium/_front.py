@@ -171,7 +171,7 @@ def rank(
     if scheme is not None and scheme != "own":
         named = {"statistic": statistic, "adjustment": adjustment, "alpha": alpha}
         general = scheme_named(scheme, **named) if isinstance(scheme, str) else scheme  # type: ignore[arg-type]
-    sure: dict[str, Any] = {
+    asked: dict[str, Any] = {
         "bootstrap": bootstrap,
         "seed": seed,
         "level": level,
@@ -183,7 +183,7 @@ def rank(
         if better or columns or tasks:
             raise InputError("--better, --column and --task are for tables; a run knows its own")
         run = source if isinstance(source, Run) else load(source)
-        ranking = run.rank(scheme=general, measures=measures, missing=missing, options=options, **sure)
+        ranking = run.rank(scheme=general, measures=measures, missing=missing, options=options, **asked)
         if out is not None or write:
             # A general scheme says nothing about the run unless somebody asks where to put it.
             own = run.folder if general is None else None
@@ -205,7 +205,7 @@ def rank(
     table = table_of_scores(scores, better=better, missing=missing, name=path.name)
     rule = general or AggregateThenRank("mean")
     made_with = {"scheme": rule.name, "better": better, "missing": missing, "tasks": list(tasks)}
-    ranking = Ranking(scheme_rule(table, rule), lambda: table_alternatives(table, rule), made_with=made_with, **sure)
+    ranking = Ranking(scheme_rule(table, rule), lambda: table_alternatives(table, rule), made_with=made_with, **asked)
     if out is not None:
         ranking.folder = write_ranking(ranking, {}, Path(out), None)
     return ranking
@@ -267,17 +267,15 @@ def compare(
 
         check_name(Path(figure))
     truth, guess = (read_label_map(Path(path), max_voxels=max_voxels or MAX_VOXELS) for path in (reference, prediction))
-    found = compare_label_maps(truth, guess, regions=regions, tolerances_mm=tuple(tolerances_mm), boundary=boundary)
+    compared = compare_label_maps(truth, guess, regions=regions, tolerances_mm=tuple(tolerances_mm), boundary=boundary)
     if figure is not None:
         from podium.report import figures
 
-        tolerances = found.distances
-        curves = {
-            name: [surface_dice(each.surface, tolerance_mm=t) for t in tolerances] for name, each in found.items()
-        }
-        drawn = figures.comparison(truth, guess, regions=found.regions, tolerances_mm=tolerances, surface_dice=curves)
+        at = compared.distances
+        curves = {name: [surface_dice(region.surface, tolerance_mm=t) for t in at] for name, region in compared.items()}
+        drawn = figures.comparison(truth, guess, regions=compared.regions, tolerances_mm=at, surface_dice=curves)
         figures.save(drawn, Path(figure))
-    return found
+    return compared
 
 
 def list_challenges() -> dict[str, type[Challenge]]:

@@ -3,12 +3,14 @@
 import csv
 import json
 import math
+import shutil
 
 import annotated
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from podium import evaluate
 from podium.challenges import get_challenge
 from podium.cli import app
 from podium.io import read_label_map
@@ -215,25 +217,51 @@ def test_a_survey_that_was_cut_short(truth, tmp_path, monkeypatch):
     assert json.loads((out / "raters.json").read_text())["cases"].keys() == {f"case_{k:05d}" for k in range(4)}
 
 
-@pytest.mark.parametrize("how", [{}, {"resume": True}, {"restart": True}])
-def test_folders_that_hold_something_else(truth, tmp_path, how):
+HOW = [{}, {"resume": True}, {"restart": True}]
+
+
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("name", ["cases.csv", "run.json", "notes.txt"])
+def test_folders_that_hold_something_else(truth, tmp_path, name, how):
     """Nothing that Podium did not write is touched."""
     out = tmp_path / "out"
     out.mkdir()
-    mine = out / "run.json"
+    mine = out / name
     mine.write_text("mine")
-    with pytest.raises(InputError, match="this folder is not empty, and no run" if not how else "did not write it"):
+    with pytest.raises(InputError, match="this folder is not empty, and no run"):
         survey_raters(get_challenge("kits21"), truth=truth, out=out, **how)
     assert mine.read_text() == "mine"
-    assert [path.name for path in out.iterdir()] == ["run.json"]
+    assert [path.name for path in out.iterdir()] == [name]
     with pytest.raises(InputError, match="this is not a folder"):
         survey_raters(get_challenge("kits21"), truth=truth, out=mine, **how)
 
 
-def test_an_empty_folder_will_do(truth, tmp_path):
+@pytest.mark.parametrize("how", HOW)
+def test_a_run_is_never_damaged_by_a_survey(truth, tmp_path, how):
+    """Neither is it resumed, nor made anew, nor are its parts thrown away, finished or cut short."""
+    for case in FAILED:
+        shutil.rmtree(truth / case)
+    team = tmp_path / "teams" / "team"
+    team.mkdir(parents=True)
+    shutil.copy(truth / "case_00000" / "segmentations" / "tumor_instance-1_annotation-1.nii.gz", team)
+    out = tmp_path / "out"
+    evaluate(get_challenge("kits21", references="majority"), truth=truth, submissions=team.parent, out=out)
+    (out / "parts" / "unfinished").touch()
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    with pytest.raises(InputError, match="an unfinished run is here, with 4 cases measured"):
+        survey_raters(get_challenge("kits21"), truth=truth, out=out, **how)
+    (out / "parts" / "unfinished").unlink()
+    with pytest.raises(InputError, match="this folder is not empty"):
+        survey_raters(get_challenge("kits21"), truth=truth, out=out, **how)
+    before.pop(out / "parts" / "unfinished")
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_an_empty_folder_will_do(truth, tmp_path, how):
     out = tmp_path / "out"
     out.mkdir()
-    survey_raters(get_challenge("kits21"), truth=truth, out=out)
+    survey_raters(get_challenge("kits21"), truth=truth, out=out, **how)
     names = {path.name for path in out.iterdir() if not path.name.startswith(".")}
     tables = {f"{name}.csv" for name in ("variability", "tolerances", "cases", "pairs", "counted_out")}
     assert names == tables | {"raters.json", "parts"}

@@ -1,238 +1,186 @@
-"""Runs that nothing destroys: a finished run is replaced by a whole one or not at all, and others' files stay."""
+"""The run folder as a place: never half written, and nothing deleted that Podium did not write."""
 
-import hashlib
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
-from plugin import write_landmarks
-from shared_data import PROJECT
-from sixth_challenge import Landmarks
-from typer.testing import CliRunner
 
-import podium
-from podium.cli import app
 from podium.model import InputError
-from podium.run import RunFolder, evaluate_into, evaluating
-
-
-def tree(folder: Path) -> dict[str, str]:
-    """Return a digest of every file, but for what only serves to go on."""
-    return {
-        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and "parts" not in path.relative_to(folder).parts and path.name != ".lock"
-    }
+from podium.run import RunFolder, sole_writer
 
 
 @pytest.fixture
-def folders(tmp_path):
-    return write_landmarks(tmp_path, {"one": {"001": "2 0 0"}, "two": {}})
-
-
-@pytest.fixture
-def finished(folders, tmp_path):
-    """Return a run with a report and a ranking in it."""
-    run = evaluated(folders, tmp_path / "run")
-    run.report(bootstrap=20, formats=("svg",), only=["places"])
-    podium.rank(run, bootstrap=20, write=True)
+def place(tmp_path):
     return tmp_path / "run"
 
 
-def evaluated(folders, out, **options):
-    truth, teams = folders
-    return podium.evaluate(Landmarks(), truth=truth, submissions=teams, out=out, jobs=1, **options)
+def content(place):
+    """Return all visible files by their path inside a folder."""
+    paths = (path.relative_to(place) for path in place.rglob("*") if path.is_file())
+    return {str(path): (place / path).read_bytes() for path in paths if not path.parts[0].startswith(".")}
 
 
-def test_a_finished_run_is_refused_and_stays_as_it_is(folders, finished):
-    before = tree(finished)
-    with pytest.raises(InputError, match=r"a finished run is here\. Add --resume to go on with it, --restart"):
-        evaluated(folders, finished)
-    assert tree(finished) == before
+FIRST = {"run.json": b"1", "metrics/a.json": b"a", "metrics/b.json": b"b", "leaderboard.csv": b"1"}
+SECOND = {"run.json": b"2", "metrics/c.json": b"c"}
 
 
-def test_resume_and_restart_exclude_each_other(folders, finished):
-    with pytest.raises(InputError, match="not both"):
-        evaluated(folders, finished, resume=True, restart=True)
+def test_a_second_run_leaves_nothing_of_the_first_and_everything_else(place):
+    folder = RunFolder(place)
+    folder.replace(FIRST)
+    assert content(place) == FIRST
+    assert folder.finished
+    (place / "metrics" / "notes.txt").write_text("mine")
+    (place / "notes.txt").write_text("mine")
+    folder.replace(SECOND)
+    assert content(place) == SECOND | {"metrics/notes.txt": b"mine", "notes.txt": b"mine"}
+    assert sorted(folder.written()) == sorted(SECOND)
+    assert not (place / ".new").exists()
 
 
-@pytest.mark.parametrize("options", [{}, {"restart": True}, {"resume": True}])
-def test_the_truth_and_the_submissions_are_no_place_for_a_run(folders, options):
-    truth, teams = folders
-    for place in (truth, truth / "run", teams, teams / "run"):
-        before = tree(truth), tree(teams)
-        with pytest.raises(InputError, match="the run folder would lie among the"):
-            evaluated(folders, place, **options)
-        assert (tree(truth), tree(teams)) == before
+def test_folders_that_become_empty_go(place):
+    folder = RunFolder(place)
+    folder.replace(FIRST | {"figures/cases/a.svg": b""})
+    folder.replace({"run.json": b"2"})
+    assert content(place) == {"run.json": b"2"}
+    assert not (place / "metrics").exists()
+    assert not (place / "figures").exists()
 
 
-def test_a_folder_that_is_no_run_is_refused(folders, tmp_path):
-    place = tmp_path / "mine"
+@pytest.mark.parametrize("moved", range(4))
+def test_a_replacement_that_was_cut_short_is_carried_on_with(place, moved, monkeypatch):
+    """The machine stops after some of the new files are in their place."""
+    folder = RunFolder(place)
+    folder.replace(FIRST)
+    new = SECOND | {"metrics/d.json": b"d", "leaderboard.csv": b"2"}
+    path_type, done = type(place), []
+    replace = path_type.replace
+
+    def dying(self, target):
+        if ".new" not in self.parts or ".new" in target.parts:
+            return replace(self, target)
+        if len(done) == moved:
+            raise KeyboardInterrupt
+        done.append(self)
+        return replace(self, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(path_type, "replace", dying)
+        with pytest.raises(KeyboardInterrupt):
+            folder.replace(new)
+    assert (place / "run.json").read_bytes() == b"1", "what makes it a run comes last"
+    RunFolder(place).recover()
+    assert content(place) == new
+    assert sorted(RunFolder(place).written()) == sorted(new)
+
+
+@pytest.mark.parametrize("plan", [None, "{", "[]", '{"files": []}', '{"files": 3, "before": []}'])
+def test_a_replacement_that_was_not_complete_is_forgotten(place, plan):
+    folder = RunFolder(place)
+    folder.replace(FIRST)
+    (place / ".new").mkdir()
+    (place / ".new" / "run.json").write_bytes(b"2")
+    if plan is not None:
+        (place / ".new" / "complete.json").write_text(plan)
+    folder.recover()
+    assert content(place) == FIRST
+    assert not (place / ".new").exists()
+
+
+def test_what_somebody_else_is_writing_is_left_to_them(place):
+    folder = RunFolder(place)
+    folder.replace(FIRST)
+    (place / ".new").mkdir()
+    (place / ".new" / "half.json").write_bytes(b"2")
+    with sole_writer(place):
+        RunFolder(place).recover()
+        assert (place / ".new" / "half.json").exists()
+    RunFolder(place).recover()
+    assert not (place / ".new").exists()
+
+
+def test_a_list_that_somebody_else_made_reaches_nothing_outside(place, tmp_path):
+    outside = tmp_path / "outside.txt"
+    outside.write_text("mine")
+    (place / ".new").mkdir(parents=True)
+    (place / ".new" / "run.json").write_bytes(b"2")
+    names = ["../outside.txt", str(outside), "a/../../outside.txt", ""]
+    (place / ".new" / "complete.json").write_text(json.dumps({"files": ["run.json", *names], "before": names}))
+    folder = RunFolder(place)
+    folder.recover()
+    assert content(place) == {"run.json": b"2"}
+    (place / ".podium.json").write_text(json.dumps({"files": names}))
+    folder.forget(lambda _: True)
+    folder.replace(SECOND)
+    assert outside.read_text() == "mine"
+
+
+def test_what_is_there_is_refused_unless_it_is_a_run_to_resume_or_make_anew(place):
+    folder = RunFolder(place)
+    folder.begin(resume=False, restart=False)
     place.mkdir()
-    (place / "notes.csv").write_text("mine")
+    with sole_writer(place):
+        pass
+    folder.begin(resume=False, restart=False)  # a folder in which only the lock lies is empty
+    folder.parts.begin()
+    with pytest.raises(InputError, match=r"an unfinished run is here, with 0 cases measured\. Add --resume"):
+        folder.begin(resume=False, restart=False)
+    folder.replace(FIRST)
+    folder.parts.finish()
+    with pytest.raises(InputError, match="a finished run is here"):
+        folder.begin(resume=False, restart=False)
+    folder.begin(resume=True, restart=False)
+    folder.begin(resume=False, restart=True)
+
+
+def test_a_folder_of_something_else_is_refused(place):
+    place.mkdir()
+    (place / "thesis.tex").write_text("years")
+    folder = RunFolder(place)
     with pytest.raises(InputError, match="this folder is not empty, and no run"):
-        evaluated(folders, place)
-    assert tree(place) == {"notes.csv": hashlib.sha256(b"mine").hexdigest()}
-    evaluated(folders, place, restart=True)
-    assert (place / "notes.csv").read_text() == "mine"
-    (tmp_path / "file").write_text("")
+        folder.begin(resume=False, restart=False)
+    (place / "file").touch()
     with pytest.raises(InputError, match="this is not a folder"):
-        evaluated(folders, tmp_path / "file")
+        RunFolder(place / "file").begin(resume=False, restart=True)
 
 
-def test_a_file_with_a_name_of_ours_is_not_overwritten(folders, tmp_path):
-    place = tmp_path / "mine"
-    place.mkdir()
-    (place / "leaderboard.csv").write_text("mine")
-    with pytest.raises(InputError, match=r"leaderboard\.csv is in this folder, and Podium did not write it"):
-        evaluated(folders, place, restart=True)
-    assert (place / "leaderboard.csv").read_text() == "mine"
+@pytest.mark.parametrize("name", ["leaderboard.csv", "metrics/mine.json", "parts/mine.part"])
+def test_what_podium_would_overwrite_and_did_not_write_is_refused(place, name):
+    (place / name).parent.mkdir(parents=True)
+    (place / name).write_text("mine")
+    for how in ({"resume": True, "restart": False}, {"resume": False, "restart": True}):
+        with pytest.raises(InputError, match=f"{name.partition('/')[0]} is in this folder, and Podium did not write"):
+            RunFolder(place).begin(**how)
 
 
-def test_an_empty_folder_will_do(folders, tmp_path):
-    (tmp_path / "empty").mkdir()
-    assert evaluated(folders, tmp_path / "empty").leaderboard.places == {"two": 1, "one": 2}
+def test_a_run_without_its_run_json_can_be_made_anew(place):
+    folder = RunFolder(place)
+    folder.parts.begin()
+    folder.replace(FIRST)
+    folder.parts.finish()
+    (place / "run.json").unlink()
+    folder.begin(resume=False, restart=True)
 
 
-def test_restarting_leaves_nothing_of_the_old_run_and_everything_of_others(folders, finished):
-    (finished / "notes.txt").write_text("mine")
-    (finished / "figures" / "mine.svg").write_text("mine")
-    (folders[1] / "one").rename(folders[1] / "uno")
-    evaluated(folders, finished, restart=True)
-    assert {path.stem for path in (finished / "metrics").iterdir()} == {"two", "uno"}
-    names = set(tree(finished))
-    assert {"notes.txt", "figures/mine.svg"} <= names
-    assert not {"report.html", "ranking.json", "places.csv", "figures/places.svg"} & names
-
-
-def test_an_evaluation_that_goes_wrong_leaves_the_old_run(folders, finished, monkeypatch):
-    before = tree(finished)
-
-    def broken(*_, **__):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(evaluating, "measure_all", broken)
-    with pytest.raises(OSError, match="No space"):
-        evaluated(folders, finished, restart=True)
-    assert tree(finished) == before
-    assert podium.load(finished, challenge=Landmarks()).leaderboard.places == {"two": 1, "one": 2}
-
-
-KILLED = """
-import os, sys
-from pathlib import Path
-sys.path.insert(0, {support!r})
-from podium.run import evaluate_into, folder
-from sixth_challenge import Landmarks
-moves, replace = int(sys.argv[1]), Path.replace
-
-def counted(self, target):
-    global moves
-    if ".new" in self.parts[-3:] or ".new" in str(self):
-        if moves == 0:
-            os.kill(os.getpid(), 9)
-        moves -= 1
-    return replace(self, target)
-
-Path.replace = counted
-evaluate_into(Path({out!r}), Landmarks(), truth=Path({truth!r}), submissions=Path({teams!r}), jobs=1, restart=True)
-"""
-
-
-@pytest.mark.slow
-def test_a_kill_at_any_moment_of_a_replacement_leaves_one_whole_run(folders, finished):
-    """Kill -9 before each move of a file: what is there afterwards is the old run or the new one, and whole."""
-    truth, teams = folders
-    (teams / "one").rename(teams / "uno")
-    support = str(PROJECT / "tests" / "support")
-    code = KILLED.format(support=support, out=str(finished), truth=str(truth), teams=str(teams))
-    seen = set()
-    for moves in range(30):
-        done = subprocess.run([sys.executable, "-c", code, str(moves)], capture_output=True, text=True)
-        assert done.returncode in (0, -9), done.stderr
-        run = podium.load(finished, challenge=Landmarks())
-        submissions = frozenset(run.record.submissions)
-        assert submissions in ({"one", "two"}, {"uno", "two"})
-        assert set(run.measurements["submission"]) == submissions
-        board = json.loads((finished / "leaderboard.json").read_text())
-        assert {entry["submission"] for entry in board["entries"]} == submissions
-        assert {path.stem for path in (finished / "metrics").iterdir()} == submissions
-        assert not (finished / ".new").exists()
-        seen.add(submissions)
-        if done.returncode == 0:
-            break
-    else:
-        pytest.fail("it was killed thirty times")
-    assert len(seen) == 2
-    assert moves > 5
-
-
-def test_a_half_written_replacement_is_forgotten(folders, finished):
-    before = tree(finished)
-    (finished / ".new" / "metrics").mkdir(parents=True)
-    (finished / ".new" / "run.json").write_text("{")
-    podium.load(finished, challenge=Landmarks())
-    assert tree(finished) == before
-
-
-def test_a_flipped_bit_in_a_part_is_measured_again_and_never_believed(folders, tmp_path):
-    run = evaluated(folders, tmp_path / "run")
-    before = tree(tmp_path / "run")
-    part = RunFolder(tmp_path / "run").parts.path("002")
-    whole = part.read_bytes()
-    for place in range(0, len(whole), max(1, len(whole) // 60)):
-        content = bytearray(whole)
-        content[place] ^= 1 << (place % 8)
-        part.write_bytes(bytes(content))
-        again = evaluated(folders, tmp_path / "run", resume=True)
-        assert again.kept == 6, place
-        assert dict(again.why["not measured yet"]) == {"one": 1, "two": 1}
-        assert again.measurements.equals(run.measurements)
-    unchanged = evaluated(folders, tmp_path / "run", resume=True)
-    assert unchanged.kept == 8
-    after = tree(tmp_path / "run")
-    assert {name for name in before if before[name] != after[name]} <= {"run.json"}  # its times differ
-
-
-def test_ranking_under_other_options_leaves_the_published_board(kits21_demo, tmp_path):
-    out = tmp_path / "run"
-    teams = kits21_demo / "submissions"
-    evaluate_into(out, podium.list_challenges()["kits21"].made(), truth=kits21_demo / "truth", submissions=teams)
-    before = tree(out)
-    result = CliRunner().invoke(app, ["rank", str(out), "--option", "tolerance_scale=2"])
-    assert result.exit_code == 0, result.output
-    where = out / "rankings" / "tolerance_scale=2.0"
-    assert f"Tables are in {where}." in result.stderr
-    after = tree(out)
-    assert {name: after[name] for name in before if name != ".podium.json"} == {
-        name: digest for name, digest in before.items() if name != ".podium.json"
-    }
-    document = json.loads((where / "leaderboard.json").read_text())
-    assert document["options"]["tolerance_scale"] == 2.0
-    assert document["schema"] == 2
-    assert document["podium"] == podium.__version__
-    assert json.loads((out / "leaderboard.json").read_text())["options"]["tolerance_scale"] == 1.0
-    result = CliRunner().invoke(app, ["rank", str(out)])
-    assert result.exit_code == 0
-    assert {name: tree(out)[name] for name in before} == {name: after[name] for name in before}
-
-
-def test_a_run_folder_does_not_take_another_runs_ranking(finished, folders, tmp_path):
-    other = evaluated(folders, tmp_path / "other")
-    with pytest.raises(InputError, match="a run is here, whose own board stays"):
-        podium.rank(other, bootstrap=0, out=finished)
-
-
-def test_what_is_added_is_listed_and_what_is_not_ours_is_refused(tmp_path):
-    folder = RunFolder(tmp_path)
-    (tmp_path / "mine.txt").write_text("mine")
-    folder.add({"ours/a.txt": b"a", "b.txt": b"b"})
-    assert folder.written() == ["b.txt", "ours/a.txt"]
+def test_files_of_others_are_in_the_way(place):
+    folder = RunFolder(place)
+    folder.replace(FIRST)
+    (place / "report.html").write_text("mine")
     with pytest.raises(InputError, match="this file is in the way, and Podium did not write it"):
-        folder.add({"mine.txt": b"ours"})
-    folder.forget(lambda name: name.startswith("ours/"))
-    assert folder.written() == ["b.txt"]
-    assert not (tmp_path / "ours").exists()
-    assert (tmp_path / "mine.txt").read_text() == "mine"
+        folder.add({"report.html": b"new"})
+    assert (place / "report.html").read_text() == "mine"
+    folder.add({"report.html": b"new"}, overwrite=True)
+    folder.add({"report.html": b"newer", "figures/a.svg": b"a"})  # from now on it is Podium's
+    assert content(place) == FIRST | {"report.html": b"newer", "figures/a.svg": b"a"}
+    folder.forget(lambda name: name.startswith("figures/"))
+    assert content(place) == FIRST | {"report.html": b"newer"}
+    assert not (place / "figures").exists()
+
+
+def test_what_runs_wrote_that_did_not_list_it_is_known(place):
+    """A run of the first schema: everything by the names that were in use, and metrics of its own submissions."""
+    for name in ("run.json", "leaderboard.md", "metrics/a.json", "metrics/mine.json", "figures/x/p.svg", "notes.txt"):
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text('{"schema": 1, "roles": {"a": "competitor"}}')
+    folder = RunFolder(place)
+    assert folder.written() == ["run.json", "leaderboard.md", "metrics/a.json", "figures/x/p.svg"]
+    folder.replace(SECOND)
+    assert set(content(place)) == {*SECOND, "metrics/mine.json", "notes.txt"}

@@ -54,10 +54,10 @@ class File:
 
     def __init__(self, path: Path, file: BinaryIO) -> None:
         self.path, self.file = path, file
-        told, _ = self._asked(None)
-        if told.get("problem") == "closed":
+        facts, _ = self._asked(None)
+        if facts.get("problem") == "closed":
             raise InputError("this is not a readable HDF5 file", path=path, advice="It was cut short or damaged")
-        self._names: list[str] = told["names"]
+        self._names: list[str] = facts["names"]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -68,22 +68,22 @@ class File:
         """Ask about a dataset, or the whole file, and say what is wrong with either."""
         shown = path or self.path
         try:
-            told, content = ask(self.path, name, texts=texts)
+            facts, content = ask(self.path, name, texts=texts)
         except NoAnswerError:
             raise InputError(
                 "this HDF5 file is damaged (HDF5 crashes on it, or is lost in it)", path=shown, advice=_ADVICE
             ) from None
-        problem = told.get("problem")
+        problem = facts.get("problem")
         if problem == "damaged" and name is None:
-            raise InputError(f"this HDF5 file is damaged ({told['why']})", path=shown, advice=_ADVICE)
+            raise InputError(f"this HDF5 file is damaged ({facts['why']})", path=shown, advice=_ADVICE)
         if problem == "damaged":
-            raise InputError(f"'{name}' cannot be read ({told['why']})", path=shown, advice=_ADVICE)
-        return told, content
+            raise InputError(f"'{name}' cannot be read ({facts['why']})", path=shown, advice=_ADVICE)
+        return facts, content
 
     def dataset(self, name: str, *, path: Path, texts: tuple[str, ...] = ()) -> Stored:
         """Return a dataset of numbers that the file itself holds, and short texts that are its attributes."""
-        told, content = self._asked(name, texts=texts, path=path)
-        match told.get("problem"):
+        facts, content = self._asked(name, texts=texts, path=path)
+        match facts.get("problem"):
             case "missing" | "closed":
                 names = ", ".join(sorted(self._names[:1000]))[:120] or "nothing"
                 raise InputError(f"there is no dataset '{name}', only {names}", path=path)
@@ -92,7 +92,7 @@ class File:
             case "elsewhere":
                 raise InputError(f"'{name}' is not data held by this file", path=path, advice="Store the data itself")
             case "not numbers":
-                raise InputError(f"'{name}' holds {told['why']}, not numbers", path=path)
+                raise InputError(f"'{name}' holds {facts['why']}, not numbers", path=path)
             case "unusual":
                 raise InputError(
                     f"'{name}' holds numbers in an unusual form",
@@ -100,7 +100,7 @@ class File:
                     advice="Store whole numbers or floating-point numbers of IEEE 754",
                 )
         try:
-            return Stored(told, content, self.file, name, path)
+            return Stored(facts, content, self.file, name, path)
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             if isinstance(error, InputError):
                 raise
@@ -339,8 +339,8 @@ class Stored:
                 # A checksum may lie within: it adds four bytes.
                 content = self._inflated(content, expected + 4 * _MOST_FILTERS, code)
         if len(content) != expected:
-            found = f"{len(content):,}" if len(content) < expected else "more"
-            raise self._damaged(f"a chunk unpacks to {found} bytes, {expected:,} are expected")
+            unpacked = f"{len(content):,}" if len(content) < expected else "more"
+            raise self._damaged(f"a chunk unpacks to {unpacked} bytes, {expected:,} are expected")
         if self.dtype.kind == "b":  # any byte but zero is true
             return np.not_equal(np.frombuffer(content, np.uint8), 0).reshape(self.chunks)
         return np.frombuffer(content, self.dtype).reshape(self.chunks)

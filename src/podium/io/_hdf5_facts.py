@@ -56,57 +56,57 @@ def _facts(file: Any, name: str, texts: list[str], path: str) -> Answer:
         return {"problem": "missing"}, b""
     if not isinstance(link, h5py.HardLink):
         return {"problem": "link"}, b""
-    found = file[name]
-    if not isinstance(found, h5py.Dataset) or found.is_virtual or found.external:
+    dataset = file[name]
+    if not isinstance(dataset, h5py.Dataset) or dataset.is_virtual or dataset.external:
         return {"problem": "elsewhere"}, b""
-    dtype = found.dtype
+    dtype = dataset.dtype
     if dtype.kind not in "biuf":
         return {"problem": "not numbers", "why": str(dtype)[:80]}, b""
-    if not found.id.get_type().equal(h5py.h5t.py_create(dtype, logical=True)):
+    if not dataset.id.get_type().equal(h5py.h5t.py_create(dtype, logical=True)):
         return {"problem": "unusual"}, b""
-    properties = found.id.get_create_plist()
+    properties = dataset.id.get_create_plist()
     facts: dict[str, Any] = {
         "dtype": dtype.str,
-        "shape": found.shape,
-        "chunks": found.chunks,
-        "texts": {text: _text(found, text) for text in texts},
+        "shape": dataset.shape,
+        "chunks": dataset.chunks,
+        "texts": {text: _text(dataset, text) for text in texts},
     }
-    if found.shape is None:
+    if dataset.shape is None:
         return facts | {"layout": "none"}, b""
-    facts["fill"] = found.fillvalue.astype(dtype.str).tobytes().hex()
-    if found.chunks is not None:
+    facts["fill"] = dataset.fillvalue.astype(dtype.str).tobytes().hex()
+    if dataset.chunks is not None:
         count = properties.get_nfilters()
         facts["filters"] = [_filter(*properties.get_filter(number)) for number in range(min(count, 99))]
-        table = _chunks(found, path)
+        table = _chunks(dataset, path)
         if table is None:
             return {"problem": "damaged", "why": f"it has more than {MOST_CHUNKS:,} chunks"}, b""
         return facts | {"layout": "chunked"}, table.tobytes()
-    facts["held"] = int(found.id.get_storage_size())
+    facts["held"] = int(dataset.id.get_storage_size())
     if properties.get_layout() == h5py.h5d.COMPACT:
-        if facts["held"] != found.nbytes:
+        if facts["held"] != dataset.nbytes:
             return facts | {"layout": "compact"}, b""
-        return facts | {"layout": "compact"}, found[()].tobytes()
-    written = found.id.get_space_status() == h5py.h5d.SPACE_STATUS_ALLOCATED
-    return facts | {"layout": "contiguous", "place": found.id.get_offset() if written else None}, b""
+        return facts | {"layout": "compact"}, dataset[()].tobytes()
+    written = dataset.id.get_space_status() == h5py.h5d.SPACE_STATUS_ALLOCATED
+    return facts | {"layout": "contiguous", "place": dataset.id.get_offset() if written else None}, b""
 
 
-def _text(found: Any, name: str) -> str | None:
+def _text(dataset: Any, name: str) -> str | None:
     """Return an attribute that is a short text; None if there is none, "?" if it is anything else."""
-    if name not in found.attrs:
+    if name not in dataset.attrs:
         return None
-    attribute = found.attrs.get_id(name)
+    attribute = dataset.attrs.get_id(name)
     if attribute.shape != () or attribute.dtype.kind != "S" or attribute.dtype.itemsize > LONGEST_TEXT:
         return "?"
-    return bytes(found.attrs[name]).decode("latin1")
+    return bytes(dataset.attrs[name]).decode("latin1")
 
 
 def _filter(code: int, _flags: int, values: tuple[int, ...], label: bytes | None) -> tuple[int, int, str]:
     return code, values[0] if values else 0, (label or b"").decode("latin1")[:40]
 
 
-def _chunks(found: Any, path: str) -> array[int] | None:
+def _chunks(dataset: Any, path: str) -> array[int] | None:
     """Return place, address, size and skipped filters of each chunk that is stored, one after the other."""
-    table, rank, seen = array("q"), len(found.shape), 0
+    table, rank, seen = array("q"), len(dataset.shape), 0
 
     def take(info: Any) -> bool | None:
         nonlocal seen
@@ -115,17 +115,17 @@ def _chunks(found: Any, path: str) -> array[int] | None:
             table.extend((*info.chunk_offset, info.byte_offset, info.size, info.filter_mask))
         return True if seen > MOST_CHUNKS else None  # anything but None ends the search
 
-    found.id.chunk_iter(take)
+    dataset.id.chunk_iter(take)
     if seen > MOST_CHUNKS:
         return None
-    if table and found.file.userblock_size:  # some versions of HDF5 count from behind it
+    if table and dataset.file.userblock_size:  # some versions of HDF5 count from behind it
         place, address = tuple(table[:rank]), table[rank]
-        stored = bytes(found.id.read_direct_chunk(place)[1])
+        stored = bytes(dataset.id.read_direct_chunk(place)[1])
         with open(path, "rb") as file:  # noqa: PTH123
             file.seek(address)
             if file.read(len(stored)) != stored:
                 for row in range(rank, len(table), rank + 3):
-                    table[row] += found.file.userblock_size
+                    table[row] += dataset.file.userblock_size
     return table
 
 
@@ -144,9 +144,9 @@ def main() -> None:
     for line in sys.stdin.buffer:
         request = json.loads(line)
         signal.setitimer(signal.ITIMER_PROF, request["seconds"])  # of computing, however busy the machine is
-        told, content = answer(request)
+        facts, content = answer(request)
         signal.setitimer(signal.ITIMER_PROF, 0)
-        sys.stdout.buffer.write(json.dumps(told | {"bytes": len(content)}).encode() + b"\n" + content)
+        sys.stdout.buffer.write(json.dumps(facts | {"bytes": len(content)}).encode() + b"\n" + content)
         sys.stdout.buffer.flush()
 
 

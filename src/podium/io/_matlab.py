@@ -65,15 +65,15 @@ def read_mat(path: Path, names: Collection[str]) -> Matrices:
     with open_input(path) as file:
         start = file.read(128)
         if start[124:126] == b"\x00\x02" or start.startswith((b"MATLAB 7.3", b"\x89HDF")):
-            present, found = _read_hdf5(path, names)
+            present, matrices = _read_hdf5(path, names)
         elif start[126:128] in (b"IM", b"MI"):
-            present, found = _read_mat5(file, "<" if start[126:] == b"IM" else ">", names, path)
+            present, matrices = _read_mat5(file, "<" if start[126:] == b"IM" else ">", names, path)
         else:
             raise InputError("this is not a MATLAB file of version 5 or later", path=path, advice=_SAVE_AGAIN)
-    if not found:
+    if not matrices:
         others = ", ".join(sorted(name for name in present if name and name.isprintable()))[:120] or "nothing"
         raise InputError(f"there is no variable called {' or '.join(names)}, only {others}", path=path)
-    return found
+    return matrices
 
 
 class _Header(NamedTuple):
@@ -87,7 +87,7 @@ class _Header(NamedTuple):
 
 def _read_mat5(file: BinaryIO, order: str, names: Collection[str], path: Path) -> tuple[list[str], Matrices]:
     """Return the names of all variables, and the matrices that are wanted."""
-    present, found = [], {}
+    present, matrices = [], {}
     size = path.stat().st_size
     while tag := file.read(8):
         kind, count = struct.unpack(f"{order}II", tag) if len(tag) == 8 else (0, 0)
@@ -102,10 +102,10 @@ def _read_mat5(file: BinaryIO, order: str, names: Collection[str], path: Path) -
             if header.name in present:
                 raise InputError(f"there are two variables called '{header.name}'", path=path)
             file.seek(start)
-            found[header.name] = _matrix(_content(file, kind, count, path, most=None), header, order, path)
+            matrices[header.name] = _matrix(_content(file, kind, count, path, most=None), header, order, path)
         present.append(header.name or f"something of class {header.kind}")
         file.seek(start + count)
-    return present, found
+    return present, matrices
 
 
 def _content(file: BinaryIO, kind: int, count: int, path: Path, *, most: int | None) -> memoryview:
@@ -186,7 +186,7 @@ _FULL = "Store a full, real matrix of numbers, such as double"
 
 def _read_hdf5(path: Path, names: Collection[str]) -> tuple[list[str], Matrices]:
     """Return the names of all variables, and the matrices that are wanted, of a file of version 7.3."""
-    found = {}
+    matrices = {}
     with open_hdf5(path) as file:
         present = [str(name) for name in file]
         for name in (name for name in names if name in present):
@@ -198,8 +198,8 @@ def _read_hdf5(path: Path, names: Collection[str]) -> tuple[list[str], Matrices]
             # A small file may promise a large matrix.
             if max(data.nbytes, (data.size or 0) * 8) > MAX_VARIABLE_BYTES:
                 raise _too_large(path)
-            found[name] = _floats(data[()]).T  # the file lists MATLAB's axes from the last
-    return present, found
+            matrices[name] = _floats(data[()]).T  # the file lists MATLAB's axes from the last
+    return present, matrices
 
 
 def _damaged(what: str, path: Path) -> InputError:

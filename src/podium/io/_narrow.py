@@ -155,14 +155,14 @@ class Narrower:
         return dict(sorted(counts.items()))
 
     def _unusable(self, value: Any, status: int) -> InputError:
-        found = {
+        described = {
             _WIDER: f"label {value} is larger than 4294967295",
             _NEGATIVE: f"label {value} is negative",
             _NOT_A_NUMBER: "a voxel is NaN (not a number)",
             _FRACTION: f"voxel value {value} is not a whole number",
         }[status]
         return InputError(
-            found,
+            described,
             path=self._path,
             advice="A label map holds whole numbers from 0; was an image or a probability map saved instead?",
         )
@@ -179,8 +179,8 @@ class Narrower:
             background = self._out.size - sum(counts.values())
             counts = ({0: background} if background else {}) | counts
         box = Box(tuple(self._box[:dimensions].tolist()), tuple(self._box[3 : 3 + dimensions].tolist()))
-        found = box if max(counts) else None
-        _buffers.wrote(self._out, self._shape, found)
+        occupied = box if max(counts) else None
+        _buffers.wrote(self._out, self._shape, occupied)
         array = self._out.reshape(self._shape, order="F")
         array.flags.writeable = False
         return LabelMap(
@@ -188,6 +188,6 @@ class Narrower:
             spacing=spacing,
             origin=origin,
             direction=direction,
-            box=found,
+            box=occupied,
             labels=MappingProxyType(counts),
         )

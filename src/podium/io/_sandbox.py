@@ -60,8 +60,8 @@ class _Helper:
         process.stdin.flush()
         received = self._received(process, b"\n", 0, deadline)
         line, _, rest = received.partition(b"\n")
-        told = json.loads(line)
-        return told, self._received(process, b"", told["bytes"], deadline, rest)
+        facts = json.loads(line)
+        return facts, self._received(process, b"", facts["bytes"], deadline, rest)
 
     def _received(
         self, process: subprocess.Popen[bytes], until: bytes, count: int, deadline: float, start: bytes = b""

@@ -117,20 +117,20 @@ def numpy_header(file: Any, *, name: str, path: Path) -> NumpyHeader:
     if count > _LONGEST_HEADER or len(header) != count:
         raise _not_numpy("its header is cut short", name, path)
     text = header.decode("latin1")
-    found = {key: pattern.findall(text) for key, pattern in _ENTRIES.items()}
+    entries = {key: pattern.findall(text) for key, pattern in _ENTRIES.items()}
     described = re.search(r"""['"]descr['"]\s*:\s*(.{0,40})""", text)
-    if described and not (len(found["descr"]) == 1 and _DESCRIPTION.fullmatch(found["descr"][0])):
-        held = _type_name(found["descr"][0]) if found["descr"] else described[1]
+    if described and not (len(entries["descr"]) == 1 and _DESCRIPTION.fullmatch(entries["descr"][0])):
+        held = _type_name(entries["descr"][0]) if entries["descr"] else described[1]
         raise InputError(f"'{name}' holds {held}, not numbers", path=path, advice="Save an array of numbers")
-    if not described or any(len(values) != 1 for values in found.values()):
+    if not described or any(len(values) != 1 for values in entries.values()):
         raise _not_numpy("its header gives no type and shape", name, path)
-    sizes = [size.strip(" L") for size in found["shape"][0].rstrip(" ,").split(",")]
+    sizes = [size.strip(" L") for size in entries["shape"][0].rstrip(" ,").split(",")]
     if len(sizes) > 32:
         raise _not_numpy(f"it has {len(sizes)} axes", name, path)
     if not all(re.fullmatch(r"[0-9]{1,19}", size) for size in sizes) and sizes != [""]:
         raise _not_numpy("its header gives no type and shape", name, path)
     shape = tuple(int(size) for size in sizes if size)
-    return NumpyHeader(shape, found["fortran_order"][0] == "True", np.dtype(found["descr"][0]))
+    return NumpyHeader(shape, entries["fortran_order"][0] == "True", np.dtype(entries["descr"][0]))
 
 
 def read_npy(path: Path) -> npt.NDArray[Any]:

@@ -79,9 +79,9 @@ def json_text(document: Any) -> str:
 
     def finite(value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: finite(each) for key, each in value.items()}
+            return {key: finite(inner) for key, inner in value.items()}
         if isinstance(value, list | tuple):
-            return [finite(each) for each in value]
+            return [finite(inner) for inner in value]
         return None if isinstance(value, float) and not math.isfinite(value) else value
 
     return json.dumps(finite(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -38,10 +38,10 @@ def read_plane(path: Path, *, axis: int, index: int, shape: tuple[int, ...]) -> 
         file.seek(0)
         stream = Stream(file, path, compression="gzip" if gzipped else None)
         header = _header(stream, path)
-        found = _shape(header, path)
-        found = found[:3] if math.prod(found[3:]) == 1 else found
-        if found != shape:
-            sizes = (" × ".join(map(str, each)) for each in (found, shape))
+        own = _shape(header, path)
+        own = own[:3] if math.prod(own[3:]) == 1 else own
+        if own != shape:
+            sizes = (" × ".join(map(str, sides)) for sides in (own, shape))
             raise InputError("wrong shape: the image has {} voxels, its labels {}".format(*sizes), path=path)
         dtype = _dtype(header, path)
         slope, intercept = _scaling(header, path)

@@ -68,8 +68,8 @@ def read_scores(path: Path, *, columns: Mapping[str, str] | None = None) -> pl.D
     for name in [name for name in table.columns if name != "value"]:
         odd = table.with_row_index("line", offset=2).filter(pl.col(name).str.contains(_UNPRINTABLE))
         if len(odd):
-            line, found = odd["line"][0], odd[name][0]
-            raise InputError(f"line {line}: the {name} {found[:40]!r} has characters that cannot be shown", path=path)
+            line, text = odd["line"][0], odd[name][0]
+            raise InputError(f"line {line}: the {name} {text[:40]!r} has characters that cannot be shown", path=path)
     text = pl.col("value").str.strip_chars()
     table = table.with_columns(
         text.cast(pl.Float64, strict=False).alias("number"),
@@ -77,10 +77,10 @@ def read_scores(path: Path, *, columns: Mapping[str, str] | None = None) -> pl.D
     )
     wrong = table.with_row_index("line", offset=2).filter(pl.col("number").is_null() & ~pl.col("nothing"))
     if len(wrong):
-        line, found = wrong.row(0, named=True)["line"], wrong.row(0, named=True)["value"]
+        line, given = wrong.row(0, named=True)["line"], wrong.row(0, named=True)["value"]
         more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
         raise InputError(
-            f"line {line} has {found[:40]!r} where a number should be{more}",
+            f"line {line} has {given[:40]!r} where a number should be{more}",
             path=path,
             advice="Leave a field empty, or write NA, where a value is missing",
         )

@@ -137,10 +137,10 @@ def mean_rank(ranks: Mapping[str, Floats], importance: Mapping[str, float] | Non
 
 def with_ranks(columns: Iterable[Column], ranks: Mapping[str, Floats]) -> list[Column]:
     """Return columns, each followed by the rank that it gives."""
-    found = []
+    followed = []
     for column in columns:
-        found += [column, Column(Measure.rank_of(column.measure), ranks[column.name], relative=True)]
-    return found
+        followed += [column, Column(Measure.rank_of(column.measure), ranks[column.name], relative=True)]
+    return followed
 
 
 def average_of_ranks(

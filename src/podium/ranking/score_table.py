@@ -118,12 +118,12 @@ def table_of_challenge(
     ranked, remarks = ranked_submissions(challenge, cube, roles or {})
     if not any(ranked):
         raise InputError("nobody competes, so there is nothing to rank")
-    judging = {each.key: each for measure in challenge.measures if measure.judges for each in measure.each}
+    judging = {single.key: single for measure in challenge.measures if measure.judges for single in measure.each}
     everywhere, competing = np.ones(len(cube.rows), bool), np.array(ranked)
     tasks = []
     for key in measures or [measure.key for measure in challenge.decisive]:
         if key not in judging:
-            known = ", ".join(":".join(filter(None, each)) for each in judging)
+            known = ", ".join(":".join(filter(None, other)) for other in judging)
             raise InputError(f"nothing can be ranked by {' '.join(key)}".rstrip(), advice=f"There are: {known}")
         column = judging[key].as_column()
         tasks.append(TaskValues(column, everywhere, cube.of(*key)[competing], cube.failed[competing]))
@@ -143,15 +143,17 @@ def table_of_challenge(
 
 def _naturally(key: tuple[str, ...]) -> list[list[tuple[bool, int, str]]]:
     """Sort texts so that numbers in them count as numbers: case 2 before case 10."""
-    parts = (re.split(r"([0-9]+)", text) for text in key)
-    return [[(not part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in each] for each in parts]
+    texts = (re.split(r"([0-9]+)", text) for text in key)
+    return [[(not part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts] for parts in texts]
 
 
 def _direction(better: Direction | str) -> Direction:
-    found = {"higher": Direction.HIGHER, "lower": Direction.LOWER}.get(better) if isinstance(better, str) else better
-    if found not in (Direction.HIGHER, Direction.LOWER):
+    direction = (
+        {"higher": Direction.HIGHER, "lower": Direction.LOWER}.get(better) if isinstance(better, str) else better
+    )
+    if direction not in (Direction.HIGHER, Direction.LOWER):
         raise InputError(f"the direction {better!r} is unknown", advice="Say whether higher or lower values are better")
-    return found
+    return direction
 
 
 def _checked(scores: pl.DataFrame) -> pl.DataFrame:
@@ -239,7 +241,7 @@ def _priced(
         raise InputError(f"every value is missing{where}, so there is nothing to rank")
     kept, values = task.rows, task.values
     if count and missing is None:
-        who, row = (int(each[0]) for each in np.nonzero(absent))
+        who, row = (int(places[0]) for places in np.nonzero(absent))
         raise InputError(
             f"{count} of {size} values are missing{where}, for instance {submissions[who]} in case {rows[row]}",
             advice="Say what a missing value costs (--missing): drop leaves the case out for everybody, worst is the "

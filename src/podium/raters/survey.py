@@ -54,17 +54,12 @@ class Survey:
 
     def to_frame(self) -> pl.DataFrame:
         """Return variability and tolerances, one line each: target, name, percentile, mean, low, high, cases."""
+        ends = ("mean", "low", "high", "cases")
         lines = [
-            (
-                line.target,
-                line.name,
-                line.percentile,
-                *(getattr(line.interval, n) for n in ("mean", "low", "high", "cases")),
-            )
+            (line.target, line.name, line.percentile, *(getattr(line.interval, end) for end in ends))
             for line in (*self.summary.variability, *self.summary.tolerances)
-            for i in (line.interval,)
         ]
-        names = ["target", "name", "percentile", "mean", "low", "high", "cases"]
+        names = ["target", "name", "percentile", *ends]
         return pl.DataFrame(lines, schema=names, orient="row", infer_schema_length=None)
 
     def _repr_html_(self) -> str:
@@ -114,9 +109,8 @@ def survey_raters(
     if samples is not None and type(challenge).samples is RatedChallenge.samples:
         raise InputError(f"{challenge.title} has no samples to write: its annotators each annotated a whole case")
     own = {measure.name for measure in challenge.measures}
-    rater_measures(
-        [name for name in metrics if name not in own]
-    )  # what is wrong with them is said before anything is read
+    # What is wrong with them is said before anything is read.
+    rater_measures([name for name in metrics if name not in own])
     cases = challenge.rated_cases(truth)
     if not cases:
         raise InputError(
@@ -127,7 +121,9 @@ def survey_raters(
         folder = None
         if out is not None:
             folder = RunFolder(out, mark="raters.json")
-            folder.begin(resume=resume, restart=restart)
+            # Only a survey can be taken up or made anew; a run that is here, or anything else, is left alone.
+            is_survey = folder.finished or (folder.parts.unfinished and not RunFolder(out).finished)
+            folder.begin(resume=resume and is_survey, restart=restart and is_survey)
             stack.enter_context(sole_writer(out))
             folder.parts.begin(but=frozenset(case.name for case in cases) if resume else frozenset())
         work = _Work(challenge, truth, levels, tuple(metrics), folder.parts if folder else None, resume, samples)

@@ -96,12 +96,12 @@ class Board:
 
 def board(data: ReportData) -> Board:
     """Return the leaderboard with everything that is known about each value."""
-    sure = data.assessment.confidence if data.assessment else None
+    confidence = data.assessment.confidence if data.assessment else None
     ranked = [entry.submission for entry in data.board.entries if entry.place is not None]
-    places_of = dict(zip(sure.submissions, sure.ranks, strict=True)) if sure else {}
+    places_of = dict(zip(confidence.submissions, confidence.ranks, strict=True)) if confidence else {}
     stability = data.assessment.stability if data.assessment else None
     first = dict(zip(stability.submissions, stability.first.tolist(), strict=True)) if stability else {}
-    position = {name: index for index, name in enumerate(sure.submissions)} if sure else {}
+    position = {name: index for index, name in enumerate(confidence.submissions)} if confidence else {}
     failed = dict(zip(data.rule.submissions, data.rule.priced.sum(axis=1).tolist(), strict=True))
     rows = []
     for index, entry in enumerate(data.board.entries):
@@ -110,9 +110,9 @@ def board(data: ReportData) -> Board:
         for measure in data.board.columns:
             value = entry.values[measure.name]
             interval = ""
-            if sure and name in position and measure.name in sure.columns:
-                found = sure.columns[measure.name]
-                interval = _interval(found.low[position[name]], found.high[position[name]], measure.digits)
+            if confidence and name in position and measure.name in confidence.columns:
+                intervals = confidence.columns[measure.name]
+                interval = _interval(intervals.low[position[name]], intervals.high[position[name]], measure.digits)
             cells.append(Cell(measure.shown(value), interval, _key(value)))
         rank = places_of.get(name)
         rows.append(
@@ -129,7 +129,13 @@ def board(data: ReportData) -> Board:
                 tuple(cells),
             )
         )
-    return Board(_columns(data), tuple(rows), len(ranked), percent(sure.level) if sure else "", tuple(data.board.notes))
+    return Board(
+        _columns(data),
+        tuple(rows),
+        len(ranked),
+        percent(confidence.level) if confidence else "",
+        tuple(data.board.notes),
+    )
 
 
 def _columns(data: ReportData) -> tuple[ShownColumn, ...]:
@@ -182,7 +188,7 @@ def failures(data: ReportData) -> list[Failure]:
     for submission, case, status, reason in data.failures.select("submission", "case", "status", "reason").iter_rows():
         lines.setdefault(submission, []).append((case or "", status, reason or ""))
     failed = dict(zip(data.rule.submissions, data.rule.priced.sum(axis=1).tolist(), strict=True))
-    found = []
+    went_wrong = []
     for index, submission in enumerate(data.submissions):
         own = lines.get(submission, [])
         count = int(failed.get(submission, 0))
@@ -191,8 +197,8 @@ def failures(data: ReportData) -> list[Failure]:
         own.sort(key=lambda line: (line[1] == "warning", line[0]))
         warnings = sum(status == "warning" for _, status, _ in own)
         costs = _costs(data, submission) if count else ()
-        found.append(Failure(index, submission, count, len(data.rule.rows), warnings, tuple(own), costs))
-    return found
+        went_wrong.append(Failure(index, submission, count, len(data.rule.rows), warnings, tuple(own), costs))
+    return went_wrong
 
 
 def _costs(data: ReportData, submission: str) -> tuple[Cost, ...]:
@@ -200,7 +206,7 @@ def _costs(data: ReportData, submission: str) -> tuple[Cost, ...]:
     costs = []
     for measure in data.measures:
         values, failed = (
-            found[0] for found in (data.values(measure, (submission,)), data.failed(measure, (submission,)))
+            rows[0] for rows in (data.values(measure, (submission,)), data.failed(measure, (submission,)))
         )
         if not failed.any():
             continue
@@ -235,36 +241,39 @@ def uncertainty(data: ReportData) -> dict[str, str]:
     """Say how uncertainty was computed, so that it can be repeated."""
     if data.assessment is None:
         return {"Not told": f"How sure the ranking is cannot be told. {data.unassessed}"}
-    stability, sure, other = data.assessment.stability, data.assessment.confidence, data.assessment.sensitivity
+    stability, confidence, other = data.assessment.stability, data.assessment.confidence, data.assessment.sensitivity
     resamples = f"{len(stability.places):,} bootstrap resamples (seed {stability.seed})"
     drawn = f"{len(data.rule.units.names)} {unit_of(data.rule)[1]}"
-    level = percent(sure.level)
-    told = {
-        "Stability": f"{resamples} of {drawn}, drawn with replacement; each is ranked by the challenge's own rules. "
+    level = percent(confidence.level)
+    by, others = "by the challenge's own rules", "other weights and tolerances, and general schemes"
+    if data.challenge is None:
+        by, others = "by the same rule", "other weights and schemes"
+    descriptions = {
+        "Stability": f"{resamples} of {drawn}, drawn with replacement; each is ranked {by}. "
         "Who is eligible is decided once, on all cases.",
-        "Intervals of values": f"{level}, by {sure.method}. In simulations, {COVERAGE[sure.method]}.",
+        "Intervals of values": f"{level}, by {confidence.method}. In simulations, {COVERAGE[confidence.method]}.",
         "True places": f"From the differences of every two competitors in every criterion, with {level} confidence for "
         "all of them together (largest studentised difference over pairs and criteria, where criteria are means; "
         "Mogstad, Romano, Shaikh and Wilhelm 2024, Review of Economic Studies 91).",
         "Paired tests": "Two-sided Wilcoxon signed-rank, one value for each of what is drawn, Holm's adjustment for "
         "all pairs.",
-        "Sensitivity": f"{len(other.alternatives)} other rules for the same measurements: other weights and "
-        "tolerances, and general schemes.",
+        "Sensitivity": f"{len(other.alternatives)} other rules for the same values: {others}.",
     }
     if other.impossible:
-        told["Not tried"] = "; ".join(f"{name}: {reason}" for name, reason in other.impossible.items())
-    return told
+        descriptions["Not tried"] = "; ".join(f"{name}: {reason}" for name, reason in other.impossible.items())
+    return descriptions
 
 
 def alternatives(data: ReportData) -> list[tuple[str, str, str, bool]]:
     """Return every other rule, who is first under it, τ to the published places, and whether the winner stays."""
     if data.assessment is None:
         return []
-    found = []
-    for each in data.assessment.sensitivity.alternatives:
-        winners = ", ".join(each.winners[:4]) + (f" and {len(each.winners) - 4} more" if len(each.winners) > 4 else "")
-        found.append((each.name, winners or "nobody", number(each.tau, 2), each.keeps_winner))
-    return found
+    lines = []
+    for alternative in data.assessment.sensitivity.alternatives:
+        names = alternative.winners
+        winners = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+        lines.append((alternative.name, winners or "nobody", number(alternative.tau, 2), alternative.keeps_winner))
+    return lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,9 +287,9 @@ class Hashes:
 
 def hashes(data: ReportData) -> list[Hashes]:
     """Return one digest for the truth and each submission: of the sorted digests of its files, one a line."""
-    found = [_hashes("the truth", data.info["truth"]["sha256"])]
+    lines = [_hashes("the truth", data.info["truth"]["sha256"])]
     submissions: Mapping[str, Mapping[str, Any]] = data.info["submissions"]
-    return found + [_hashes(name, submissions[name]["sha256"]) for name in data.submissions if name in submissions]
+    return lines + [_hashes(name, submissions[name]["sha256"]) for name in data.submissions if name in submissions]
 
 
 def _hashes(owner: str, files: Mapping[str, str]) -> Hashes:

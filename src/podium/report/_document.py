@@ -39,20 +39,20 @@ def document(
     if data.assessment is not None:
         stability = data.assessment.stability
         shares = dict(zip(stability.submissions, stability.shares.round(4).tolist(), strict=True))
-    lines = {each.submission: each.lines for each in failures}
+    lines = {failure.submission: failure.lines for failure in failures}
     places = {entry.submission: entry.place for entry in data.board.entries}
     submissions, explained = [], explain(data)
     for name in data.submissions:
-        told = explained[name]
+        explanation = explained[name]
         submissions.append(
             {
                 "name": name,
                 "place": places.get(name),
                 "why": {
-                    "summary": contained(told.summary, data.submissions),
-                    "heading": told.heading,
-                    "parts": [[part.title, part.value, part.rank] for part in told.parts],
-                    "remarks": told.remarks,
+                    "summary": contained(explanation.summary, data.submissions),
+                    "heading": explanation.heading,
+                    "parts": [[part.title, part.value, part.rank] for part in explanation.parts],
+                    "remarks": explanation.remarks,
                 },
                 "shares": shares.get(name),
                 "failures": [

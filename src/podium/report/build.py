@@ -81,6 +81,9 @@ def build_report(
 
     tell = (lambda what: lambda done, total: progress(what, done, total)) if progress else (lambda _: None)
     page.parent.mkdir(parents=True, exist_ok=True)
+    if any(shown != real for shown, real in data.names.items()):
+        # What an earlier report has left beside an anonymous page may tell who is who.
+        RunFolder(figures.parent).forget(lambda name: name.startswith(f"{figures.name}/"))
     drawn = save_all(data, figures, formats, only=only, progress=tell("figures"))
     groups, absent = _groups(drawn, figures.name)
     pictures: dict[str, list[Image]] = {}
@@ -100,23 +103,23 @@ def build_report(
 def _groups(drawn: Sequence[Drawing], folder: str) -> tuple[list[Group], list[tuple[str, str]]]:
     """Return what was drawn, kind by kind, and what was not, with the reason."""
     kinds: dict[str, list[Drawing]] = {}
-    for each in drawn:
-        kinds.setdefault(each.kind.name, []).append(each)
+    for drawing in drawn:
+        kinds.setdefault(drawing.kind.name, []).append(drawing)
     heavy = _heavy(drawn)
     groups: list[Group] = []
     absent: list[tuple[str, str]] = []
     for name, members in kinds.items():
         kind = members[0].kind
-        absent += [(kind.title, each.reason) for each in members if each.reason]
-        found = [_shown(each, folder, as_svg=each.name not in heavy) for each in members if not each.reason]
-        if found:
-            groups.append(Group(len(groups) + 1, name, kind.title, kind.caption, tuple(found)))
+        absent += [(kind.title, drawing.reason) for drawing in members if drawing.reason]
+        shown = [_shown(drawing, folder, as_svg=drawing.name not in heavy) for drawing in members if not drawing.reason]
+        if shown:
+            groups.append(Group(len(groups) + 1, name, kind.title, kind.caption, tuple(shown)))
     return groups, absent
 
 
 def _heavy(drawn: Sequence[Drawing]) -> set[str]:
     """Return the largest figures, without which the others are small enough."""
-    sizes = sorted(((len(each.inline.encode("utf-8", "replace")), each.name) for each in drawn), reverse=True)
+    sizes = sorted(((len(drawing.inline.encode("utf-8", "replace")), drawing.name) for drawing in drawn), reverse=True)
     total, heavy = sum(size for size, _ in sizes), set()
     for size, name in sizes:
         if total <= MOST_SVG:
@@ -189,8 +192,8 @@ def _pictures(
             )
         )
     if len(data.submissions) > len(chosen) and data.focus is None:
-        told = f"Shown are the first {len(chosen)} of {len(data.submissions)}; --submission shows another one's."
-        notes.setdefault("", []).append(told)
+        note = f"Shown are the first {len(chosen)} of {len(data.submissions)}; --submission shows another one's."
+        notes.setdefault("", []).append(note)
     if left_out:
         notes.setdefault("", []).append(f"To keep this page small, {left_out} more are only in {figures.name}/cases.")
     return shown, notes
@@ -202,9 +205,9 @@ def _written(
     """Write a picture in some formats, and return it as PNG."""
     from podium.report.figures import as_bytes, slug
 
-    told = slug(f"{picture.submission[:40]} {picture.kind} {picture.case[:40] or picture.heading[:40]}")
+    name = slug(f"{picture.submission[:40]} {picture.kind} {picture.case[:40] or picture.heading[:40]}")
     contents = {form: as_bytes(figure, form) for form in {*formats, "png"}}
-    place.add({f"{folder}/{number:03d}-{told}.{form}": contents[form] for form in formats})
+    place.add({f"{folder}/{number:03d}-{name}.{form}": contents[form] for form in formats})
     return contents["png"]
 
 

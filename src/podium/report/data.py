@@ -31,7 +31,7 @@ class ReportData:
     challenge
         With its measures, rules and views; None where a plain table was ranked.
     info
-        run.json: versions, options, hashes, machine.
+        run.json: versions, hashes, machine, and the options that ranked; of a table, only these.
     board, rule
         The published ranking, and how to repeat it.
     assessment
@@ -121,10 +121,10 @@ class ReportData:
             & pl.col("status").is_in([Status.MISSING.value, Status.INVALID.value])
             & pl.col("submission").is_in(list(rows))
         )
-        found = np.zeros((len(rows), len(columns)), bool)
+        failed = np.zeros((len(rows), len(columns)), bool)
         for submission, case in table.select("submission", "case").iter_rows():
-            found[rows[submission], columns[case]] = True
-        return found
+            failed[rows[submission], columns[case]] = True
+        return failed
 
 
 def gather(
@@ -184,7 +184,7 @@ def gather_table(ranking: Ranking, *, title: str | None = None) -> ReportData:
     return ReportData(
         title=title or rule.name,
         challenge=None,  # type: ignore[arg-type]  # figures of cases are not drawn without measures
-        info={},
+        info={"options": ranking.made_with},
         board=ranking.leaderboard,
         rule=rule,
         assessment=None if ranking.untold else ranking,

@@ -46,8 +46,8 @@ def explain(data: ReportData) -> dict[str, Explanation]:
 
 def _explanation(data: ReportData, scores: Scores, submission: str) -> Explanation:
     board = data.board
-    entry = next(each for each in board.entries if each.submission == submission)
-    ranked = [each for each in board.entries if each.place is not None]
+    entry = next(entry for entry in board.entries if entry.submission == submission)
+    ranked = [entry for entry in board.entries if entry.place is not None]
     heading = deciding(board)
     if entry.place is None:
         why = "it is people, shown for comparison" if entry.remark == "reference" else entry.remark
@@ -55,7 +55,7 @@ def _explanation(data: ReportData, scores: Scores, submission: str) -> Explanati
         summary = f"Not ranked: {why}."
     else:
         summary = f"Place {entry.place} of {len(ranked)}"
-        same = [each.submission for each in ranked if each.place == entry.place and each is not entry]
+        same = [other.submission for other in ranked if other.place == entry.place and other is not entry]
         summary += f", shared with {listed(same)}" if same else ""
         if heading is not None:
             way = {Direction.HIGHER: "the highest comes first", Direction.LOWER: "the lowest comes first"}
@@ -64,16 +64,16 @@ def _explanation(data: ReportData, scores: Scores, submission: str) -> Explanati
         summary += "."
     several = len(scores.criteria) > 1
     if several:
-        told = "What it reaches in the criteria"
+        introduction = "What it reaches in the criteria"
         if entry.place is not None:
-            told = "The criteria, and the rank that each gives"
-            told += f"; the {_small(heading.title)} decides" if heading is not None else ""
+            introduction = "The criteria, and the rank that each gives"
+            introduction += f"; the {_small(heading.title)} decides" if heading is not None else ""
         parts = _criteria(data.rule, scores, submission)
     else:
-        told = "The columns beside it, and the rank that each would give"
+        introduction = "The columns beside it, and the rank that each would give"
         parts = _beside(data.rule, scores, heading, submission)
     remarks = [] if entry.place is None else _remarks(data, ranked, entry.submission, heading)
-    return Explanation(summary, told, tuple(parts), tuple(remarks))
+    return Explanation(summary, introduction, tuple(parts), tuple(remarks))
 
 
 def _small(title: str) -> str:
@@ -117,9 +117,9 @@ def _ranks(rule: Rule, column: Column) -> Floats:
 def _remarks(data: ReportData, ranked: Sequence[Entry], submission: str, heading: Measure | None) -> list[str]:
     """Say how far the neighbours are, and how sure the place is."""
     remarks = []
-    entries = {each.submission: each for each in data.board.entries if each.place is not None}
+    entries = {entry.submission: entry for entry in data.board.entries if entry.place is not None}
     own = entries[submission]
-    ahead = [each for each in entries.values() if each.place is not None and each.place < (own.place or 0)]
+    ahead = [entry for entry in entries.values() if entry.place is not None and entry.place < (own.place or 0)]
     if heading is not None and ahead:
         before = ahead[-1]
         value, other = own.values[heading.name], before.values[heading.name]
@@ -128,22 +128,26 @@ def _remarks(data: ReportData, ranked: Sequence[Entry], submission: str, heading
             remarks.append(f"Behind {isolated(before.submission)}, in place {before.place}, by {gap}.")
     if data.assessment is None or len(ranked) < 2:
         return remarks
-    stability, sure, other_rules = data.assessment.stability, data.assessment.confidence, data.assessment.sensitivity
+    stability, confidence = data.assessment.stability, data.assessment.confidence
     index = stability.submissions.index(submission)
-    rank = sure.ranks[index]
+    rank = confidence.ranks[index]
     share = float(np.mean(stability.places[:, index] == own.place))
     remarks.append(
-        f"True place {places(rank.best, rank.worst)} at {percent(sure.level)} confidence; this very place in "
+        f"True place {places(rank.best, rank.worst)} at {percent(confidence.level)} confidence; this very place in "
         f"{percent(share)} of resamples."
     )
-    under = [float(each.places[index]) for each in other_rules.alternatives if not math.isnan(each.places[index])]
-    if under:
-        span = places(int(min(under)), int(max(under)))
+    alternatives = [
+        alternative
+        for alternative in data.assessment.sensitivity.alternatives
+        if not math.isnan(alternative.places[index])
+    ]
+    if alternatives:
+        under = [int(alternative.places[index]) for alternative in alternatives]
         without = [
-            f"{each.name}: {each.places[index]:g}"
-            for each in other_rules.alternatives
-            if each.dropped and each.places[index] != own.place and not math.isnan(each.places[index])
+            f"{alternative.name}: {place}"
+            for alternative, place in zip(alternatives, under, strict=True)
+            if alternative.dropped and place != own.place
         ]
-        told = f" ({'; '.join(without)})" if without else ""
-        remarks.append(f"Place {span} under {len(under)} other rules{told}.")
+        named = f" ({'; '.join(without)})" if without else ""
+        remarks.append(f"Place {places(min(under), max(under))} under {len(under)} other rules{named}.")
     return remarks

@@ -18,6 +18,8 @@ from podium.report.explanations import explain
 from podium.report.words import contained, percent, places, verdict
 
 if TYPE_CHECKING:
+    from jinja2 import Template
+
     from podium.report._contents import Failure
     from podium.report.data import ReportData
 
@@ -143,21 +145,16 @@ def render(data: ReportData, shown: Shown | None = None) -> str:
     shown
         Figures and pictures.
     """
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
     shown = shown or Shown()
     if data.challenge is None:
         return _render_table(data, shown)
-    environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True
-    )
-    environment.filters["contained"] = lambda text: contained(str(text), data.submissions)
     script = (_TEMPLATES / "page.js").read_text(encoding="utf-8")
     went_wrong = failures(data)
-    pictured = {name: [(each.number, each.label) for each in own] for name, own in shown.pictures.items()}
+    pictured = {name: [(image.number, image.label) for image in own] for name, own in shown.pictures.items()}
     values = document(data, went_wrong, pictured)
-    failed = Counter(row for each in values["submissions"] for row in each["failed"][::2])
+    failed = Counter(row for submission in values["submissions"] for row in submission["failed"][::2])
     present = set(_SECTIONS) - (set() if shown.pictures or shown.picture_notes else {"pictures"})
     info = dict(data.info)
     context: dict[str, Any] = {
@@ -179,7 +176,7 @@ def render(data: ReportData, shown: Shown | None = None) -> str:
         "failed_per_case": [failed.get(row, 0) for row in range(len(data.cases))],
         "most_lines": _MOST_LINES,
         "edition": _EDITIONS.get(data.challenge.edition, "another edition of the rules"),
-        "options": [(n, v) for n, v in sorted(info["options"].items()) if n != "edition" and v not in (None, "")],
+        "options": _options(data),
         "declared": declared(data.challenge),
         "full_rules": Markup(full_rules(data.challenge)),
         "uncertainty": uncertainty(data),
@@ -194,27 +191,45 @@ def render(data: ReportData, shown: Shown | None = None) -> str:
         "percent": percent,
         "places": places,
     }
-    return environment.get_template("page.html.j2").render(context)
+    return _template("page.html.j2", data).render(context)
 
 
 def _render_table(data: ReportData, shown: Shown) -> str:
-    """Return the page of a plain table: the verdict, the board, and figures of how sure it is."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    """Return the page of a plain table: the verdict, the board, figures of how sure it is, and how it was ranked."""
     from markupsafe import Markup
+
+    return _template("table.html.j2", data).render(
+        data=data,
+        verdict=verdict(data),
+        board=board(data),
+        looks=data.looks,
+        groups=[_marked(group) for group in shown.groups],
+        options=_options(data),
+        uncertainty=uncertainty(data),
+        alternatives=alternatives(data),
+        style=Markup((_TEMPLATES / "page.css").read_text(encoding="utf-8")),
+        podium=__version__,
+        counted=counted,
+        percent=percent,
+        places=places,
+    )
+
+
+def _template(name: str, data: ReportData) -> Template:
+    """Return a template in which everything is escaped, and no name can turn the text around it."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True
     )
     environment.filters["contained"] = lambda text: contained(str(text), data.submissions)
-    return environment.get_template("table.html.j2").render(
-        data=data,
-        verdict=verdict(data),
-        board=board(data),
-        groups=[_marked(group) for group in shown.groups],
-        style=Markup((_TEMPLATES / "page.css").read_text(encoding="utf-8")),
-        podium=__version__,
-        places=places,
-    )
+    return environment.get_template(name)
+
+
+def _options(data: ReportData) -> list[tuple[str, Any]]:
+    """Return the options that made a ranking, but for the edition and those that were left open."""
+    options = sorted(data.info["options"].items())
+    return [(name, value) for name, value in options if name != "edition" and value not in (None, "", [])]
 
 
 def counted(count: int, what: str) -> str:
@@ -233,9 +248,9 @@ def _marked(group: Group) -> dict[str, Any]:
     from markupsafe import Markup
 
     drawings = [
-        {name: getattr(each, name) for name in ("label", "alt", "image", "share", "width", "height", "files")}
-        | {"svg": Markup(each.svg)}
-        for each in group.drawings
+        {name: getattr(drawing, name) for name in ("label", "alt", "image", "share", "width", "height", "files")}
+        | {"svg": Markup(drawing.svg)}
+        for drawing in group.drawings
     ]
     return {
         "number": group.number,
@@ -248,10 +263,10 @@ def _marked(group: Group) -> dict[str, Any]:
 
 def _by_caption(images: Sequence[Image]) -> list[tuple[str, list[Image]]]:
     """Return pictures of one case together."""
-    found: dict[str, list[Image]] = {}
+    by_caption: dict[str, list[Image]] = {}
     for image in images:
-        found.setdefault(image.caption, []).append(image)
-    return list(found.items())
+        by_caption.setdefault(image.caption, []).append(image)
+    return list(by_caption.items())
 
 
 def _date(text: str | None) -> str:
@@ -272,12 +287,12 @@ def _focus(data: ReportData) -> dict[str, Any] | None:
 
 def _summary(data: ReportData, went_wrong: Sequence[Failure]) -> str:
     """Say how much failed."""
-    cases = sum(each.cases for each in went_wrong)
-    warnings = sum(each.warnings for each in went_wrong)
+    cases = sum(failure.cases for failure in went_wrong)
+    warnings = sum(failure.warnings for failure in went_wrong)
     total = len(data.cases) * len(data.submissions)
-    teams = sum(each.cases > 0 for each in went_wrong)
-    told = f"{cases:,} of {counted(total, 'prediction')} failed" if cases else "No prediction failed"
+    teams = sum(failure.cases > 0 for failure in went_wrong)
+    sentence = f"{cases:,} of {counted(total, 'prediction')} failed" if cases else "No prediction failed"
     if cases:
-        told += f" ({percent(cases / total)}), in {counted(teams, 'submission')}"
+        sentence += f" ({percent(cases / total)}), in {counted(teams, 'submission')}"
     noted = f"; {counted(warnings, 'warning')}" if warnings else ""
-    return f"{told}{noted}."
+    return f"{sentence}{noted}."

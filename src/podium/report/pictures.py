@@ -299,18 +299,18 @@ class _Inputs:
 
 
 def _files_in(path: Path) -> list[Path]:
-    return sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
+    return sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
 
 
 def _check(recorded: Mapping[str, str], files: Sequence[Path], root: Path, prediction: Path | None = None) -> None:
     """Refuse files that are gone, new, or not what they were when the run was made."""
-    found = {str(path.relative_to(root)): path for path in files}
+    present = {str(path.relative_to(root)): path for path in files}
     whole = str(prediction.relative_to(root)) if prediction is not None else ""
-    known = {name for name in recorded if name in found or (whole and name.startswith(f"{whole}/"))}
-    for name in sorted(known | set(found)):
+    known = {name for name in recorded if name in present or (whole and name.startswith(f"{whole}/"))}
+    for name in sorted(known | set(present)):
         if name not in known:
             raise InputError(f"{name} was not there when the run was made")
-        if name not in found or not found[name].is_file():
+        if name not in present or not present[name].is_file():
             raise InputError(f"{name} is gone")
-        if digest(found[name]) != recorded[name]:
+        if digest(present[name]) != recorded[name]:
             raise InputError(f"{name} has changed since the run was made")

@@ -198,7 +198,7 @@ def looks(
     chosen = competitors if len(competitors) <= len(PALETTE) else competitors[:HIGHLIGHTED]
     if focus in competitors and focus not in chosen:
         chosen = [*chosen, focus]
-    found = {}
+    shown = {}
     for name in submissions:
         role = roles.get(name, Role.COMPETITOR)
         if name in chosen:
@@ -207,8 +207,8 @@ def looks(
             colour = {Role.COMPETITOR: OTHERS, Role.BASELINE: SOFT, Role.REFERENCE: INK}[role]
             marker = {Role.COMPETITOR: "o", Role.BASELINE: "|", Role.REFERENCE: "*"}[role]
         label = shortened(name)
-        found[name] = Look(label, places.get(name), colour, marker, name in chosen, role, name == focus)
-    return found
+        shown[name] = Look(label, places.get(name), colour, marker, name in chosen, role, name == focus)
+    return shown
 
 
 def cleaned(name: str) -> str:

@@ -64,8 +64,8 @@ def verdict(data: ReportData) -> Verdict:
     winners = [entry.submission for entry in ranked if entry.place == 1]
     if not ranked:
         reasons = sorted({entry.remark for entry in board.entries if entry.remark})
-        told = f" The reason: {reasons[0]}." if len(reasons) == 1 else ""
-        return Verdict("Nobody is ranked.", f"No submission qualifies for a place.{told}", (), (), ())
+        reason = f" The reason: {reasons[0]}." if len(reasons) == 1 else ""
+        return Verdict("Nobody is ranked.", f"No submission qualifies for a place.{reason}", (), (), ())
     headline = _headline(winners, len(ranked), _rivals(assessment, winners))
     if assessment is None:
         return Verdict(
@@ -94,8 +94,8 @@ def _rivals(assessment: Ranking | None, winners: Sequence[str]) -> list[str]:
     """Return who else may truly be first."""
     if assessment is None:
         return []
-    sure = assessment.confidence
-    able = [name for name, rank in zip(sure.submissions, sure.ranks, strict=True) if rank.best == 1]
+    confidence = assessment.confidence
+    able = [name for name, rank in zip(confidence.submissions, confidence.ranks, strict=True) if rank.best == 1]
     return [name for name in able if name not in winners]
 
 
@@ -127,7 +127,7 @@ def _margin(data: ReportData, winners: Sequence[str]) -> str:
     text = f"{shown}, against {theirs} of {listed(next_ones)} in place {behind[0].place}"
     if own is not None and other is not None and math.isfinite(own) and math.isfinite(other):
         lead = number(abs(own - other), heading.digits, heading.unit)
-        text += f": a lead of {lead}" if own != other else ": equal, and told apart by the challenge's rule for ties"
+        text += f": a lead of {lead}" if own != other else ": equal, and told apart by the rule for ties"
     return f"{text}{_interval_of_lead(data.assessment, winners[0], next_ones[0])}."
 
 
@@ -135,25 +135,25 @@ def _interval_of_lead(assessment: Ranking | None, winner: str, second: str) -> s
     """Return the interval of the lead where one criterion decides; where several do, in how many the first is ahead."""
     if assessment is None or not assessment.confidence.pairs:
         return ""
-    sure = assessment.confidence
-    one, other = sure.submissions.index(winner), sure.submissions.index(second)
-    if len(sure.pairs) == 1:
-        (pair,) = sure.pairs
+    confidence = assessment.confidence
+    one, other = confidence.submissions.index(winner), confidence.submissions.index(second)
+    if len(confidence.pairs) == 1:
+        (pair,) = confidence.pairs
         low, high = sorted((abs(pair.low[one, other]), abs(pair.high[one, other])))
         if not np.isfinite(low) or not np.isfinite(high) or pair.low[one, other] * pair.high[one, other] < 0:
             return ""
         digits, unit = pair.criterion.measure.digits, pair.criterion.measure.unit
-        return f" ({percent(sure.level)} interval {number(low, digits)} to {number(high, digits, unit)})"
-    signs = [1.0 if pair.criterion.measure.direction is Direction.HIGHER else -1.0 for pair in sure.pairs]
-    ahead = sum(bool(s * pair.difference[one, other] > 0) for s, pair in zip(signs, sure.pairs, strict=True))
-    certain = sum(bool(pair.better[one, other]) for pair in sure.pairs)
-    surely = f"in {certain or 'none'} of them at {percent(sure.level)} confidence"
-    return f". Ahead in {ahead} of {len(sure.pairs)} criteria, {surely}"
+        return f" ({percent(confidence.level)} interval {number(low, digits)} to {number(high, digits, unit)})"
+    signs = [1.0 if pair.criterion.measure.direction is Direction.HIGHER else -1.0 for pair in confidence.pairs]
+    ahead = sum(bool(s * pair.difference[one, other] > 0) for s, pair in zip(signs, confidence.pairs, strict=True))
+    certain = sum(bool(pair.better[one, other]) for pair in confidence.pairs)
+    surely = f"in {certain or 'none'} of them at {percent(confidence.level)} confidence"
+    return f". Ahead in {ahead} of {len(confidence.pairs)} criteria, {surely}"
 
 
 def _sureness(assessment: Ranking, winners: Sequence[str], units: tuple[str, str]) -> list[str]:
     """Say how sure the first place is."""
-    stability, sure, other = assessment.stability, assessment.confidence, assessment.sensitivity
+    stability, confidence, other = assessment.stability, assessment.confidence, assessment.sensitivity
     index = [stability.submissions.index(name) for name in winners]
     share = float(np.mean((stability.places[:, index] == 1).all(axis=1)))
     together = "first together" if len(winners) > 1 else "first, alone or with others,"
@@ -165,21 +165,21 @@ def _sureness(assessment: Ranking, winners: Sequence[str], units: tuple[str, str
         best = max(rivals)
         drawn += f"; {isolated(best[1])} in {percent(best[0])}"
     lines = [f"{drawn}."]
-    within, level = _rivals(assessment, winners), percent(sure.level)
-    if within and len(within) + len(winners) == len(sure.submissions):
+    within, level = _rivals(assessment, winners), percent(confidence.level)
+    if within and len(within) + len(winners) == len(confidence.submissions):
         lines.append(f"Within noise, everybody shares first place: at {level} confidence nobody can be ruled out.")
     elif within:
         what = "share" if len(within) > 1 else "shares"
         lines.append(
             f"Within noise, {listed(within)} {what} first place: at {level} confidence, any may be truly best."
         )
-    elif len(winners) < len(sure.submissions):
+    elif len(winners) < len(confidence.submissions):
         lines.append(f"At {level} confidence, nobody else is truly first.")
     if other.alternatives:
-        losing = [each.name for each in other.alternatives if not each.keeps_winner]
-        told = f" Not: {listed(losing)}." if losing else ""
-        lines.append(f"{other.kept} of {len(other.alternatives)} other sensible rules keep the winner.{told}")
-    changing = [each.name for each in assessment.left_out if each.changes_winner]
+        losing = [alternative.name for alternative in other.alternatives if not alternative.keeps_winner]
+        exceptions = f" Not: {listed(losing)}." if losing else ""
+        lines.append(f"{other.kept} of {len(other.alternatives)} other sensible rules keep the winner.{exceptions}")
+    changing = [left_out.name for left_out in assessment.left_out if left_out.changes_winner]
     if changing:
         count = f"a single {units[0]}" if len(changing) == 1 else f"any one of {len(changing)} {units[1]}"
         lines.append(f"Leaving out {count} would change the winner: {listed(changing)}.")
@@ -190,22 +190,22 @@ def _sureness(assessment: Ranking, winners: Sequence[str], units: tuple[str, str
 
 def _facts(assessment: Ranking, winners: Sequence[str], units: tuple[str, str]) -> list[Fact]:
     """Return the numbers that tell at a glance how sure the first place is."""
-    stability, sure, other = assessment.stability, assessment.confidence, assessment.sensitivity
+    stability, confidence, other = assessment.stability, assessment.confidence, assessment.sensitivity
     index = [stability.submissions.index(name) for name in winners]
     share = float(np.mean((stability.places[:, index] == 1).all(axis=1)))
-    best, worst = min(sure.ranks[i].best for i in index), max(sure.ranks[i].worst for i in index)
+    best, worst = min(confidence.ranks[i].best for i in index), max(confidence.ranks[i].worst for i in index)
     facts = [
         Fact(
             percent(share),
             f"of resamples keep {'them' if len(winners) > 1 else 'it'} first",
             "How often that happens when cases are drawn anew.",
         ),
-        Fact(places(best, worst), f"true place, {percent(sure.level)} sure", "All intervals hold together."),
+        Fact(places(best, worst), f"true place, {percent(confidence.level)} sure", "All intervals hold together."),
     ]
     if other.alternatives:
         kept = f"{other.kept} of {len(other.alternatives)}"
         facts.append(Fact(kept, "other rules agree", "Other weights, tolerances and schemes that keep the winner."))
-    changing = sum(each.changes_winner for each in assessment.left_out)
+    changing = sum(left_out.changes_winner for left_out in assessment.left_out)
     facts.append(
         Fact(
             f"{changing} of {len(assessment.left_out)}",
@@ -233,7 +233,7 @@ def deciding(board: Leaderboard) -> Measure | None:
 
 def sentences(ranking: Ranking) -> list[str]:
     """Say in words how sure the ranking is, line by line, for a terminal."""
-    stability, sure, other = ranking.stability, ranking.confidence, ranking.sensitivity
+    stability, confidence, other = ranking.stability, ranking.confidence, ranking.sensitivity
     lines = []
     first = [i for i, place in enumerate(stability.published.tolist()) if place == 1]
     names = listed([stability.submissions[i] for i in first])
@@ -250,20 +250,24 @@ def sentences(ranking: Ranking) -> list[str]:
         lines.append(f"{TAUS}: median {middle:.2f}, from {low:.2f} to {high:.2f} in 95 % of resamples{note}.")
     else:
         lines.append(f"{TAUS} is undefined: everybody shares one place.")
-    changing = [each.name for each in ranking.left_out if each.changes_winner]
+    changing = [left_out.name for left_out in ranking.left_out if left_out.changes_winner]
     what = "case" if len(changing) == 1 else "cases"
-    told = f": {listed(changing)}" if changing else ""
+    named = f": {listed(changing)}" if changing else ""
     count = len(changing) or "none"
-    lines.append(f"Leaving out a single case: {count} of {len(ranking.left_out)} {what} would change the winner{told}.")
-    able = [name for name, rank in zip(sure.submissions, sure.ranks, strict=True) if rank.best == 1]
-    if len(able) == len(sure.ranks):
-        lines.append(f"Confidence: everybody may truly be first; at {sure.level:.0%}, nobody can be ruled out.")
+    lines.append(
+        f"Leaving out a single case: {count} of {len(ranking.left_out)} {what} would change the winner{named}."
+    )
+    able = [name for name, rank in zip(confidence.submissions, confidence.ranks, strict=True) if rank.best == 1]
+    if len(able) == len(confidence.ranks):
+        lines.append(f"Confidence: everybody may truly be first; at {confidence.level:.0%}, nobody can be ruled out.")
     else:
-        lines.append(f"Confidence: {sure.level:.0%} sure that nobody is truly first but {listed(able, last=' or ')}.")
+        lines.append(
+            f"Confidence: {confidence.level:.0%} sure that nobody is truly first but {listed(able, last=' or ')}."
+        )
     if other.alternatives:
-        losing = [each.name for each in other.alternatives if not each.keeps_winner]
-        told = f"; not: {listed(losing)}" if losing else ""
-        lines.append(f"Sensitivity: {other.kept} of {len(other.alternatives)} other rules keep the winner{told}.")
+        losing = [alternative.name for alternative in other.alternatives if not alternative.keeps_winner]
+        exceptions = f"; not: {listed(losing)}" if losing else ""
+        lines.append(f"Sensitivity: {other.kept} of {len(other.alternatives)} other rules keep the winner{exceptions}.")
     lines += [f"Not tried: {name}, because {reason}" for name, reason in other.impossible.items()]
     return lines
 
@@ -317,7 +321,7 @@ def contained(text: str, names: Sequence[str] = ()) -> str:
     for name in names:
         if (safe := isolated(name)) != " ".join(name.split()):
             text = text.replace(name, safe)
-    found, depth = [], 0
+    signs, depth = [], 0
     for sign in text:
         kind = unicodedata.bidirectional(sign)
         if kind in ("FSI", "LRI", "RLI"):
@@ -328,8 +332,8 @@ def contained(text: str, names: Sequence[str] = ()) -> str:
             depth -= 1
         elif not depth and kind in ("RLE", "RLO", "LRE", "LRO", "PDF"):
             sign = "\ufffd"
-        found.append(sign)
-    return "".join(found) + _END * depth
+        signs.append(sign)
+    return "".join(signs) + _END * depth
 
 
 def percent(share: float) -> str:

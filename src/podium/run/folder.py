@@ -90,7 +90,7 @@ class RunFolder:
     def written(self) -> list[str]:
         """Return what Podium has written here, by path inside the folder."""
         try:
-            return list(map(str, json.loads((self.path / _MANIFEST).read_text(encoding="utf-8"))["files"]))
+            return _inside(json.loads((self.path / _MANIFEST).read_text(encoding="utf-8"))["files"])
         except (OSError, ValueError, KeyError, TypeError):
             return self._written_before_it_was_listed() if self.finished else []
 
@@ -135,11 +135,12 @@ class RunFolder:
         staged = self.path / _NEW
         try:
             plan = json.loads((staged / _COMPLETE).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            files, before = _inside(plan["files"]), _inside(plan["before"])
+        except (OSError, ValueError, KeyError, TypeError):
             shutil.rmtree(staged)
             return
-        new = sorted(plan["files"], key=lambda name: name == self._mark)  # which makes it a run, so it comes last
-        self._remove(set(plan["before"]) - set(new))
+        new = sorted(files, key=lambda name: name == self._mark)  # which makes it a run, so it comes last
+        self._remove(set(before) - set(new))
         for name in new:
             if (staged / name).exists():
                 (self.path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -182,3 +183,9 @@ class RunFolder:
         for folder in sorted({parent for name in names for parent in Path(name).parents[:-1]}, key=str, reverse=True):
             if (self.path / folder).is_dir() and not any((self.path / folder).iterdir()):
                 (self.path / folder).rmdir()
+
+
+def _inside(names: Iterable[str]) -> list[str]:
+    """Return the names that stay inside a folder: a list that somebody else made may hold others."""
+    paths = {str(name): Path(str(name)) for name in names}
+    return [name for name, path in paths.items() if path.parts and not path.is_absolute() and ".." not in path.parts]

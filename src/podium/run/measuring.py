@@ -109,7 +109,8 @@ def measure_case(job: CaseJob) -> Done:
     """Measure a case, or as much of it as is not known yet."""
     known, why = _to_measure(job)
     if known is not None:
-        gone = known.lost.keys() - {prediction.submission for prediction in job.predictions}
+        about = {*known.lost, *(who for who, _ in known.faults if who)}
+        gone = about - {prediction.submission for prediction in job.predictions}
         known = _without(known, {*gone, *why})
         if not why:
             return Done(known, {}, kept=_submissions(job, known), changed=bool(gone))

@@ -1,5 +1,7 @@
 """Intervals of what a leaderboard shows, influences of composite scores, and warnings."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -150,6 +152,40 @@ def test_tusrec_is_compared_by_exact_scores(run_of):
     np.testing.assert_allclose(found.estimate, scores.criteria[0].values[0, rule.ranked])
     assert (np.round(found.estimate, 3) != found.estimate).all()
     np.testing.assert_allclose(np.round(found.estimate, 3), scores.columns[0].values[0, rule.ranked])
+
+
+# Places that are published
+
+
+def test_a_rank_interval_holds_the_place_that_is_published(rule_from):
+    """By their means they are certainly 1, 2, 3; a rule that looks at something else puts them the other way round."""
+    values = np.random.default_rng(3).normal(0, 0.1, (3, 30)) + np.array([[2.0], [1.0], [0.0]])
+    rule = rule_from(values)
+    assert [(rank.best, rank.worst) for rank in assess_confidence(rule).ranks] == [(1, 1), (2, 2), (3, 3)]
+
+    def reversed_places(weights):
+        scores = rule.score(weights)
+        return replace(scores, places=4 - scores.places)
+
+    other = replace(rule, score=reversed_places)
+    assert other.published.places.tolist() == [[3, 2, 1]]
+    assert [(rank.best, rank.worst) for rank in assess_confidence(other).ranks] == [(1, 3), (2, 2), (1, 3)]
+
+
+def test_a_team_below_others_for_its_failures_may_be_there(run_of):
+    """By TUS-REC's code the best of all is last, as the only one that failed a scan."""
+    run = run_of("tusrec", edition="code")
+    best = (pl.col("submission") == "beta") & pl.col("metric").str.ends_with("score") & (pl.col("status") == "ok")
+    rule = run._replace(
+        table=run.table.with_columns(pl.when(best).then(0.99).otherwise(pl.col("value")).alias("value"))
+    ).rule
+    assert rule.leaderboard().places["beta"] == 4
+    confidence = assess_confidence(rule)
+    beta = confidence.submissions.index("beta")
+    assert confidence.pairs[0].better[beta].tolist() == [True, False, True, True]
+    assert (confidence.ranks[beta].best, confidence.ranks[beta].worst) == (1, 4)
+    places = rule.published.places[0, rule.ranked]
+    assert all(rank.best <= place <= rank.worst for rank, place in zip(confidence.ranks, places, strict=True))
 
 
 # Warnings

@@ -148,14 +148,14 @@ class CSV2026(Challenge):
                 values += [_unusable(case, m, target, guess.problems[view]) for m in failed for target in targets]
             else:
                 values += self._measure_view(case, view, truth.masks[view], guess.masks[view])
-        for each in (each for measure in self.measures if measure.name in COUNTS for each in measure.each):
-            name, target = each.key
+        for count in (count for measure in self.measures if measure.name in COUNTS for count in measure.each):
+            name, target = count.key
             if guess.risk is None:
-                values.append(_unusable(case, each, target, guess.problems["cls"]))
+                values.append(_unusable(case, count, target, guess.problems["cls"]))
             else:
                 true, predicted = truth.risk == int(target), guess.risk == int(target)
-                counts = true and predicted, predicted and not true, true and not predicted
-                values.append(Value(case.name, name, float(counts[COUNTS.index(name)]), target))
+                outcomes = true and predicted, predicted and not true, true and not predicted
+                values.append(Value(case.name, name, float(outcomes[COUNTS.index(name)]), target))
         return values
 
     def _measure_view(self, case: Case, view: str, truth: Labels, guess: Labels) -> Iterator[Value]:
@@ -199,10 +199,10 @@ class CSV2026(Challenge):
         if path.suffix != ".h5":
             return problems
         try:
-            found = read_sample(path, shapes=dict.fromkeys(VIEWS, SHAPE)).problems.values()
+            unusable = read_sample(path, shapes=dict.fromkeys(VIEWS, SHAPE)).problems.values()
         except InputError as error:
             return [*problems, error.found]
-        return problems + [problem.removeprefix(f"{path.name}: ") for problem in found]
+        return problems + [problem.removeprefix(f"{path.name}: ") for problem in unusable]
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -275,9 +275,9 @@ class CSV2026(Challenge):
         if self.edition == "code":
             return (*notes, "Time does not count.")
         f1 = class_f1(cube, np.ones((1, len(cube.rows))))
-        for index, each in enumerate(CLASSES):
+        for index, label in enumerate(CLASSES):
             if names := _named(cube, np.isnan(f1[0, :, index])):
-                notes.append(f"S_cls without class {each}, which is neither true nor predicted: {names}.")
+                notes.append(f"S_cls without class {label}, which is neither true nor predicted: {names}.")
         if self.baseline_seconds is not None:
             low, high = (limit * self.baseline_seconds for limit in (SHORTEST, LONGEST))
             clipped = f"times are clipped to {low:.3g} – {high:.3g} s"

@@ -69,11 +69,13 @@ def write(folder: Path) -> None:
         arteries = {view: _artery(generator, plaque=number % 6 != 3) for view in ("long", "trans")}
         risk = int(number % 2)
         _save(
-            labels / f"{case}_label.h5", {view: _drawn(view, each, generator) for view, each in arteries.items()}, risk
+            labels / f"{case}_label.h5",
+            {view: _drawn(view, artery, generator) for view, artery in arteries.items()},
+            risk,
         )
         for name, team in _TEAMS.items():
             masks = {
-                view: _drawn(view, _misjudged(each, team, generator), generator) for view, each in arteries.items()
+                view: _drawn(view, _misjudged(artery, team, generator), generator) for view, artery in arteries.items()
             }
             guess = 1 - risk if generator.random() < team.mistakes else risk
             _save(submissions / name / "preds" / f"{case}_pred.h5", masks, guess)

@@ -77,14 +77,14 @@ def read_sample(path: Path, *, shapes: Mapping[str, tuple[int, ...]] | None = No
 
 
 def _read_mask(file: Any, name: str, path: Path, shape: tuple[int, ...] | None) -> Labels:
-    found = dataset(file, name, path=Path(path.name))
-    if found.shape is None or len(found.shape) != 2 or 0 in found.shape or (shape and found.shape != shape):
-        size = " × ".join(map(str, found.shape)) if found.shape else "no"
+    stored = dataset(file, name, path=Path(path.name))
+    if stored.shape is None or len(stored.shape) != 2 or 0 in stored.shape or (shape and stored.shape != shape):
+        size = " × ".join(map(str, stored.shape)) if stored.shape else "no"
         wanted = " × ".join(map(str, shape or SHAPE))
         raise InputError(f"wrong shape: '{name}' has {size} pixels, it should have {wanted}", path=path.name)
-    if found.dtype.kind not in "iuf":
-        raise InputError(f"'{name}' holds {found.dtype}, not label numbers", path=path.name, advice=_labels_advice())
-    numbers = _content(found, name, path)
+    if stored.dtype.kind not in "iuf":
+        raise InputError(f"'{name}' holds {stored.dtype}, not label numbers", path=path.name, advice=_labels_advice())
+    numbers = _content(stored, name, path)
     for encoding in _ENCODINGS:
         _, plaque, vessel = members = [numbers == label for label in encoding]
         if sum(map(np.count_nonzero, members)) == numbers.size:
@@ -107,18 +107,18 @@ def _labels_advice() -> str:
 
 
 def _read_class(file: Any, path: Path) -> int:
-    found = dataset(file, "cls", path=Path(path.name))
-    if found.shape is None or found.size != 1:
-        raise InputError(f"'cls' holds {found.size or 0} numbers, it should hold one", path=path.name)
-    number = float(_content(found, "cls", path).reshape(-1)[0])
+    stored = dataset(file, "cls", path=Path(path.name))
+    if stored.shape is None or stored.size != 1:
+        raise InputError(f"'cls' holds {stored.size or 0} numbers, it should hold one", path=path.name)
+    number = float(_content(stored, "cls", path).reshape(-1)[0])
     if number not in CLASSES:
         raise InputError(f"'cls' is {number:g}, neither 0 (low risk) nor 1 (high risk)", path=path.name)
     return int(number)
 
 
-def _content(found: Any, name: str, path: Path) -> npt.NDArray[Any]:
+def _content(stored: Any, name: str, path: Path) -> npt.NDArray[Any]:
     try:
-        return np.asarray(found[()])
+        return np.asarray(stored[()])
     except (KeyError, OSError, RuntimeError) as error:
         raise InputError(
             f"'{name}' cannot be read ({error})", path=path.name, advice="The file is damaged, or compressed unusually"

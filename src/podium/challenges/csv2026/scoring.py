@@ -53,7 +53,8 @@ def _shares(weights: Mapping[str, float]) -> dict[str, float]:
 def class_f1(cube: Cube, weights: Floats) -> Floats:
     """Return F1 from weighted counts, (sets, submissions, classes); NaN for a class neither true nor predicted."""
     counts = (
-        np.stack([weighted_sum(cube.of(metric, str(each)), weights) for each in CLASSES], axis=-1) for metric in COUNTS
+        np.stack([weighted_sum(cube.of(metric, str(label)), weights) for label in CLASSES], axis=-1)
+        for metric in COUNTS
     )
     return f1_scores(ClassCounts(*counts))
 

@@ -69,7 +69,7 @@ def _grey(path: Path, name: str, shape: tuple[int, ...]) -> npt.NDArray[np.float
     if values.ndim == 3:
         values = values.mean(axis=0 if values.shape[1:] == shape else 2)
     if values.shape != shape:
-        sizes = (" × ".join(map(str, each)) for each in (values.shape, shape))
+        sizes = (" × ".join(map(str, size)) for size in (values.shape, shape))
         raise InputError("wrong shape: '{}' has {} pixels, its labels {}".format(name, *sizes), path=path)
     values = np.nan_to_num(values, nan=0.0, posinf=0.0, neginf=0.0)
     low, high = float(values.min()), float(values.max())

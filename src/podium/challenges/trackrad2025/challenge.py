@@ -115,29 +115,29 @@ class TrackRAD2025(RatedChallenge):
 
     def cases(self, truth: Path) -> list[Case]:
         """Find A_001/targets/A_001_labels.mha, and the labels of further observers if they are asked for."""
-        found = self.rated_cases(truth)
+        cases = self.rated_cases(truth)
         if self.references == "first":
-            return [replace(case, files=case.files[:2]) for case in found]
-        if found and all(len(case.files) == 2 for case in found):
+            return [replace(case, files=case.files[:2]) for case in cases]
+        if cases and all(len(case.files) == 2 for case in cases):
             raise InputError(
                 f"references={self.references} needs further observers, and no case has any",
                 path=truth,
                 advice="They are expected beside A_001_labels.mha as A_001_labels2.mha and so on",
             )
-        return found
+        return cases
 
     def rated_cases(self, truth: Path) -> list[Case]:
         """Find the cases with the labels of all observers: the first, the scanned region, then the others."""
-        found = []
+        cases = []
         for folder in sorted(path for path in truth.iterdir() if path.is_dir()):
             labels = folder / "targets" / f"{folder.name}_labels.mha"
             if labels.is_file():
                 others = observers.observer_files(labels)
                 expected = (f"{folder.name}.mha", f"{folder.name}_labels.mha")
-                found.append(Case(folder.name, (labels, folder / "scanned-region.json", *others), expected))
+                cases.append(Case(folder.name, (labels, folder / "scanned-region.json", *others), expected))
             elif (folder / "targets").is_dir():
                 raise InputError(f"this case has no targets/{labels.name}", path=folder)
-        return found
+        return cases
 
     def load(self, case: Case) -> Truth | Observed:
         """Read the reference, or those of all observers, and plan the dose on the first frame that has a target."""
@@ -181,13 +181,15 @@ class TrackRAD2025(RatedChallenge):
         guess = read_sequence(prediction)
         check_shape(_first(truth).sequence, guess, path=prediction)
         names, truths = (truth.names, truth.truths) if isinstance(truth, Observed) else (("reference",), (truth,))
-        seen = [Observer(name, each.sequence, each.plan) for name, each in zip(names, truths, strict=True)]
+        seen = [
+            Observer(name, reference.sequence, reference.plan) for name, reference in zip(names, truths, strict=True)
+        ]
         return views_of(case, seen, guess, edition=self.edition, images=images)
 
     def _against(self, case: Case, truth: Truth | Observed, guess: LabelSequence, *, warning: str = "") -> list[Value]:
         if isinstance(truth, Truth):
             return self._values(case, truth, guess, warning=warning)
-        return observers.averaged([self._values(case, each, guess, warning=warning) for each in truth.truths])
+        return observers.averaged([self._values(case, reference, guess, warning=warning) for reference in truth.truths])
 
     def _values(self, case: Case, truth: Truth, guess: LabelSequence, *, warning: str = "") -> list[Value]:
         frames = measure_frames(truth.sequence, guess, edition=self.edition)
@@ -224,9 +226,9 @@ class TrackRAD2025(RatedChallenge):
         """Read the labels of all observers."""
         if len(case.files) < 3:
             raise InputError(f"{case.name} has one observer only", advice="Others are A_001_labels2.mha and so on")
-        found = self.varied(references="observers").load(case)
-        assert isinstance(found, Observed)
-        return found
+        observed = self.varied(references="observers").load(case)
+        assert isinstance(observed, Observed)
+        return observed
 
     def agreement(
         self, case: Case, panel: Observed, *, percentiles: Sequence[float] = (), metrics: Sequence[str] = ()
@@ -240,7 +242,7 @@ class TrackRAD2025(RatedChallenge):
                 {v.metric: v.value for v in self._values(case, truths[a], truths[b].sequence) if not v.unit}
                 for a, b in ((one, other), (other, one))
             ]
-            values = {(metric, ""): _mean([each[metric] for each in both]) for metric in (*METRICS, "relative_d98")}
+            values = {(metric, ""): _mean([way[metric] for way in both]) for metric in (*METRICS, "relative_d98")}
             sequences = truths[one].sequence, truths[other].sequence
             values |= {(measure.name, ""): observers.other_metric(measure, *sequences) for measure in more}
             return PairValues(values, observers.pooled_tolerances(*sequences, percentiles))
@@ -319,7 +321,7 @@ def _averaged(case: str, metric: str, frames: Frames, *, warning: str) -> Value:
     if not frames.averaged.size:
         reason = "only one frame has a target, and the first does not count"
         return Value(case, metric, None, status=Status.UNDEFINED, reason=reason)
-    mean, raw = (float(each[metric][frames.averaged].mean()) for each in (frames.values, frames.measured))
+    mean, raw = (float(numbers[metric][frames.averaged].mean()) for numbers in (frames.values, frames.measured))
     return Value(case, metric, mean, reason=warning, measured=None if raw == mean else raw)
 
 
@@ -341,8 +343,8 @@ def _spread(case: str, frames: Frames) -> list[Value]:
     for metric in METRICS:
         numbers, all_numbers = frames.values[metric][frames.averaged], frames.values[metric][frames.listed]
         if numbers.size and np.isfinite(all_numbers).all():
-            found = zip(_SPREADS, (numbers.std(), numbers.min(), all_numbers.max()), strict=True)
-            values += [Value(case, f"{metric}_{name}", float(number)) for name, number in found]
+            spreads = zip(_SPREADS, (numbers.std(), numbers.min(), all_numbers.max()), strict=True)
+            values += [Value(case, f"{metric}_{name}", float(number)) for name, number in spreads]
     return values
 
 

@@ -51,8 +51,8 @@ def write(folder: Path) -> None:
             submission.mkdir(parents=True, exist_ok=True)
             if team != "unlucky" or not _spoil(submission / f"{case}.mha", number, masks):
                 _write_sequence(submission / f"{case}.mha", masks)
-            loading, each = _SECONDS[team]
-            seconds = loading + each * frames + generator.normal(0, 0.02 * loading)
+            loading, per_frame = _SECONDS[team]
+            seconds = loading + per_frame * frames + generator.normal(0, 0.02 * loading)
             clock[team].append(f"{case},{seconds:.3f},{frames}")
     for team, lines in clock.items():
         (folder / "submissions" / team / "timing.csv").write_text("\n".join(lines) + "\n")

@@ -62,14 +62,14 @@ def measure_frames(truth: LabelSequence, prediction: LabelSequence, *, edition: 
     code = edition == "code"
     box = truth.box.union(prediction.box if prediction.labels.size else None)
     labels = truth.within(box), prediction.within(box)
-    masks = [each.astype(bool) for each in labels]
+    masks = [sequence.astype(bool) for sequence in labels]
     # The organisers' code sums raw values, so that a mask of 0 and 255 weighs 255 times as much, and knows no spacing.
     weights = labels if code else tuple(mask.view(np.uint8) for mask in masks)
     spacing = (1.0, 1.0) if code else truth.spacing_mm
-    totals = [each.sum(axis=(1, 2), dtype=np.int64) for each in weights]
-    middles = [centres(each, total, box.lower) for each, total in zip(weights, totals, strict=True)]
-    present, found = (total > 0 for total in totals)
-    both, missed = np.flatnonzero(present & found), np.flatnonzero(present & ~found)
+    totals = [sequence.sum(axis=(1, 2), dtype=np.int64) for sequence in weights]
+    middles = [centres(sequence, total, box.lower) for sequence, total in zip(weights, totals, strict=True)]
+    present, predicted = (total > 0 for total in totals)
+    both, missed = np.flatnonzero(present & predicted), np.flatnonzero(present & ~predicted)
 
     values = {metric: np.full(truth.shape[0], np.nan) for metric in METRICS}
     for metric in METRICS:
@@ -102,7 +102,7 @@ def measure_frames(truth: LabelSequence, prediction: LabelSequence, *, edition: 
 def frame_distances(truth: LabelSequence, prediction: LabelSequence) -> Iterator[SurfaceDistances]:
     """Measure the distances between the boundaries in every frame where both have a target."""
     box = truth.box.union(prediction.box if prediction.labels.size else None)
-    masks = [each.within(box).astype(bool) for each in (truth, prediction)]
+    masks = [sequence.within(box).astype(bool) for sequence in (truth, prediction)]
     both = np.flatnonzero(truth.present & prediction.present).tolist()
     for _, distances in _surfaces(masks, both, truth.spacing_mm):
         yield distances
@@ -142,8 +142,8 @@ def _surfaces(
         batch = frames[start : start + _AT_ONCE]
         reference, prediction = np.zeros((2, *masks[0].shape[1:]), np.uint8)
         for bit, frame in enumerate(batch):
-            for packed, each in ((reference, masks[0]), (prediction, masks[1])):
-                packed |= each[frame].view(np.uint8) << np.uint8(bit)
+            for packed, mask in ((reference, masks[0]), (prediction, masks[1])):
+                packed |= mask[frame].view(np.uint8) << np.uint8(bit)
         regions = {str(frame): _BITS[bit] for bit, frame in enumerate(batch)}
         measured = surface_distances(reference, prediction, regions=regions, spacing_mm=spacing, boundary="voxel")
         yield from zip(batch, measured.values(), strict=True)

@@ -34,10 +34,10 @@ def fused(sequences: Sequence[LabelSequence], *, method: str, files: Sequence[Pa
     """Make one sequence of the labels of all observers."""
     first = sequences[0]
     box = first.box
-    for each, path in zip(sequences, files, strict=True):
-        check_shape(first, each, path=path)
-        box = each.box.union(box if box.upper != (0, 0) else None) if each.labels.size else box
-    masks = [each.within(box).astype(bool) for each in sequences]
+    for sequence, path in zip(sequences, files, strict=True):
+        check_shape(first, sequence, path=path)
+        box = sequence.box.union(box if box.upper != (0, 0) else None) if sequence.labels.size else box
+    masks = [sequence.within(box).astype(bool) for sequence in sequences]
     one = fuse(masks, method=method, voxels=math.prod(first.shape))
     return replace(first, labels=np.ascontiguousarray(one, np.uint8), box=box)
 
@@ -59,7 +59,7 @@ def averaged(lists: Sequence[Sequence[Value]]) -> list[Value]:
                     filter(None, [reason, f"{len(lists) - len(numbers)} of {len(lists)} observers give no value"])
                 )
             measured = [value.value if value.measured is None else value.measured for value in values]
-            mean, raw = (_mean([number for number in each if number is not None]) for each in (numbers, measured))
+            mean, raw = (_mean([number for number in counted if number is not None]) for counted in (numbers, measured))
             first = replace(first, value=mean, reason=reason, measured=None if raw == mean else raw)
         result.append(first)
     return result
@@ -81,9 +81,10 @@ def pooled_tolerances(
     nothing = DirectedDistances(np.zeros(0), np.zeros(0), np.zeros(0, np.int64))
     pooled = SurfaceDistances(nothing, nothing, "voxel")
     if np.array_equal(one.present, other.present):
-        found = list(frame_distances(one, other))
-        directed = [_together([each.directed[side] for each in found]) for side in (0, 1)] if found else [nothing] * 2
-        pooled = SurfaceDistances(directed[0], directed[1], "voxel")
+        distances = list(frame_distances(one, other))
+        if distances:
+            sides = [_together([frame.directed[side] for frame in distances]) for side in (0, 1)]
+            pooled = SurfaceDistances(sides[0], sides[1], "voxel")
     return {("", level): tolerance_mm(pooled, percentile=level) for level in percentiles}
 
 

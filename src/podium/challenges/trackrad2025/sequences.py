@@ -95,7 +95,7 @@ def geometry_differences(truth: LabelSequence, prediction: LabelSequence) -> str
     """Say in what the in-plane geometry of two files differs; "" if it does not."""
     differences = []
     if not np.allclose(truth.spacing_mm, prediction.spacing_mm, rtol=0, atol=1e-3):
-        own, others = ("{:g} × {:g} mm".format(*each.spacing_mm) for each in (truth, prediction))
+        own, others = ("{:g} × {:g} mm".format(*sequence.spacing_mm) for sequence in (truth, prediction))
         differences.append(f"pixels are {others}, the reference's {own}")
     if not np.allclose(truth.placement, prediction.placement, rtol=0, atol=1e-3):
         differences.append("in-plane origin or direction is not the reference's")
@@ -106,10 +106,10 @@ def check_shape(truth: LabelSequence, prediction: LabelSequence, *, path: Path) 
     """Refuse a prediction that has not the reference's frames, rows and columns."""
     if prediction.shape == truth.shape:
         return
-    found, wanted = ("{} frames of {} × {}".format(*each.shape) for each in (prediction, truth))
+    given, wanted = ("{} frames of {} × {}".format(*sequence.shape) for sequence in (prediction, truth))
     if prediction.shape[1:] == truth.shape[1:]:
-        raise InputError(f"wrong frame count: {found}, the reference has {wanted}", path=path)
+        raise InputError(f"wrong frame count: {given}, the reference has {wanted}", path=path)
     advice = None
     if sorted(prediction.shape) == sorted(truth.shape):
         advice = "The axes are in another order: in the header, time comes first (DimSize = T d1 d0)"
-    raise InputError(f"wrong shape: {found}, the reference has {wanted}", path=path, advice=advice)
+    raise InputError(f"wrong shape: {given}, the reference has {wanted}", path=path, advice=advice)

@@ -60,13 +60,13 @@ def views_of(
     frames = measure_frames(first.sequence, guess, edition=edition)
     unit, times = _times(case, first.sequence.shape[0])
     spacing = (1.0, 1.0) if edition == "code" else first.sequence.spacing_mm  # as the edition measures
-    tracks = [(each.name, _track(each.sequence, edition=edition) * spacing) for each in observers]
+    tracks = [(observer.name, _track(observer.sequence, edition=edition) * spacing) for observer in observers]
     own = _track(guess, edition=edition) * spacing
     views: list[View] = []
     for axis, name in enumerate(_AXES):
         lines = [
-            Line(observer, np.column_stack([times, track[:, axis]]), "other" if number else "reference")
-            for number, (observer, track) in enumerate(tracks)
+            Line(person, np.column_stack([times, track[:, axis]]), "other" if number else "reference")
+            for number, (person, track) in enumerate(tracks)
         ]
         lines.append(Line("predicted", np.column_stack([times, own[:, axis]])))
         views.append(Curves(f"Centre of the target along the {name}", unit, "mm", tuple(lines)))
@@ -136,10 +136,10 @@ def _histogram(plan: Plan, frames: Frames, *, edition: str) -> Curves:
 def _worst_frame(
     case: Case, truth: LabelSequence, guess: LabelSequence, frames: Frames, *, images: Path | None
 ) -> Slices:
-    found = np.where(_present(guess), frames.values["dice"], np.nan)
-    seen = found if np.isfinite(found).any() else frames.values["dice"]  # or nothing was predicted anywhere
+    dice = np.where(_present(guess), frames.values["dice"], np.nan)
+    seen = dice if np.isfinite(dice).any() else frames.values["dice"]  # or nothing was predicted anywhere
     index = int(np.nanargmin(seen))
-    masks = [each.frame(index).view(np.uint8) for each in (truth, guess)]
+    masks = [sequence.frame(index).view(np.uint8) for sequence in (truth, guess)]
     part = window(*masks, margin=0.6, least=12)
     image = None
     remarks: tuple[str, ...] = ()

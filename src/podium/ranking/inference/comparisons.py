@@ -86,8 +86,8 @@ def rank_intervals(better: Sequence[Bools], importance: Sequence[float] | None =
     """
     teams = len(better[0])
     weights = importance or [1.0] * len(better)
-    low = np.sum([w * (1 + each.sum(axis=0)) for w, each in zip(weights, better, strict=True)], axis=0)
-    high = np.sum([w * (teams - each.sum(axis=1)) for w, each in zip(weights, better, strict=True)], axis=0)
+    low = np.sum([w * (1 + certain.sum(axis=0)) for w, certain in zip(weights, better, strict=True)], axis=0)
+    high = np.sum([w * (teams - certain.sum(axis=1)) for w, certain in zip(weights, better, strict=True)], axis=0)
     ahead = better[0] if len(better) == 1 else high[:, None] < low[None, :] - 1e-9 * sum(weights)
     best, worst = 1 + ahead.sum(axis=0), teams - ahead.sum(axis=1)
     return tuple(RankInterval(int(b), int(w)) for b, w in zip(best, worst, strict=True))
@@ -121,18 +121,18 @@ def compared_pairs(
     tail(level, units)  # refuses what cannot be
     largest = np.zeros(replicates)
     chance = (1 - level) / max(len(first) * len(criteria), 1)  # of being wrong, for one pair by one criterion
-    found = []
+    studies = []
     for number, column in enumerate(criteria):
         values = column.values[0, rule.ranked]
         ends = np.full((2, len(first)), np.nan)
         observed = np.zeros(len(first))
         if column.smooth and len(first):
-            told = partial(_told, progress, number, len(criteria)) if progress else None
+            stage = partial(_over_all_criteria, progress, number, len(criteria)) if progress else None
             between = _between(effects[column.name], first, second)
             usable = np.isfinite(between).all(axis=1) & np.isfinite(values[first]) & np.isfinite(values[second])
             between[~usable] = 0.0
             work = partial(_t, between, units)
-            t = np.concatenate(over_blocks(units, work, replicates=replicates, seed=seed, jobs=jobs, progress=told))
+            t = np.concatenate(over_blocks(units, work, replicates=replicates, seed=seed, jobs=jobs, progress=stage))
             # Nearly identical submissions are judged equal; their infinite t must not become the limit for all others.
             judged = np.mean(np.isinf(t), axis=0) <= chance
             np.maximum(largest, np.max(np.abs(t[:, judged]), axis=1, initial=0.0), out=largest)
@@ -142,18 +142,18 @@ def compared_pairs(
             ends[:, usable] = _ends(difference, error, t, tail(level, units))[:, usable]
             observed = _studentised_once(difference, error, np.max(np.abs(values[np.isfinite(values)]), initial=0.0))
             observed = np.where(usable & judged, observed, 0.0)
-        found.append((values, ends, observed))
+        studies.append((values, ends, observed))
     enough = level * (replicates + 1) <= replicates  # else no resample is as rare as what is asked for
     limit = float(quantiles(largest[:, None], np.array([[level]]))[0, 0]) if enough else np.inf
     tests = [_tests(rule, column, effects, first, second) for column in criteria]
     together = holm(np.concatenate([p for p, _ in tests] or [np.zeros(0)])).reshape(len(tests), len(first))
     return [
-        _pairs(column, first, second, *each, test, sure, units=units, limit=limit, chance=chance, level=level)
-        for column, each, test, sure in zip(criteria, found, tests, together, strict=True)
+        _pairs(column, first, second, *study, test, adjusted, units=units, limit=limit, chance=chance, level=level)
+        for column, study, test, adjusted in zip(criteria, studies, tests, together, strict=True)
     ]
 
 
-def _told(progress: Progress, number: int, criteria: int, done: int, total: int) -> None:
+def _over_all_criteria(progress: Progress, number: int, criteria: int, done: int, total: int) -> None:
     progress(number * total + done, criteria * total)
 
 
@@ -173,7 +173,7 @@ def _ends(difference: Floats, error: Floats, t: Floats, share: float) -> Floats:
     """Return the ends of bootstrap-t intervals, shape (2, pairs)."""
     far, near = quantiles(t, np.array([[1 - share], [share]]) * np.ones(len(difference)))
     with np.errstate(invalid="ignore"):
-        return np.stack([np.where(error > 0, difference - each * error, difference) for each in (far, near)])
+        return np.stack([np.where(error > 0, difference - end * error, difference) for end in (far, near)])
 
 
 def _studentised_once(difference: Floats, error: Floats, scale: float) -> Floats:

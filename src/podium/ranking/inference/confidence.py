@@ -85,12 +85,12 @@ def assess_confidence(
     columns = {}
     for column in shown:
         if drawn is not None and column.name in again:
-            found = _from_values(rule, column, effects.get(column.name), drawn, level=level, method=method)
+            intervals = _from_values(rule, column, effects.get(column.name), drawn, level=level, method=method)
         else:
-            found = _bootstrap_t(
+            intervals = _bootstrap_t(
                 rule, column, effects[column.name], level=level, replicates=replicates, seed=seed, jobs=jobs
             )
-        columns[column.name] = found
+        columns[column.name] = intervals
     pairs = compared_pairs(
         rule, criteria, effects, level=level, replicates=replicates, seed=seed, jobs=jobs, progress=progress
     )
@@ -133,9 +133,9 @@ def _influences(rule: Rule, scores: Scores, columns: Sequence[Column]) -> dict[s
     without: dict[str, list[Floats]] = {name: [] for name in unknown}
     for start in range(0, clusters if unknown else 0, BLOCK):
         left = np.arange(start, min(start + BLOCK, clusters))
-        found = rule.score(rule.units.weights(leave_out(left, clusters)))
+        remaining = rule.score(rule.units.weights(leave_out(left, clusters)))
         for name in unknown:
-            without[name].append(found.column(name).values[:, rule.ranked])
+            without[name].append(remaining.column(name).values[:, rule.ranked])
     for name in unknown:
         with np.errstate(invalid="ignore"):
             lost = scores.column(name).values[:, rule.ranked] - np.concatenate(without[name])
@@ -151,9 +151,11 @@ def _bootstrap_t(
     known = np.isfinite(estimate) & np.isfinite(effect).all(axis=1)
     work = partial(_resampled, effect[known], rule)
     blocks = over_blocks(rule.units, work, replicates=replicates, seed=seed, jobs=jobs)
-    shifts, errors = (np.concatenate(each) for each in zip(*blocks, strict=True))
-    found = intervals_of(estimate[known], effect[known], rule.units, shifts, errors, level=level, method="bootstrap-t")
-    return _spread(estimate, known, found)
+    shifts, errors = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    intervals = intervals_of(
+        estimate[known], effect[known], rule.units, shifts, errors, level=level, method="bootstrap-t"
+    )
+    return _spread(estimate, known, intervals)
 
 
 def _resampled(effect: Floats, rule: Rule, counts: Floats) -> tuple[Floats, Floats]:
@@ -173,13 +175,13 @@ def _from_values(
         own = effect
     shifts = values[:, known] - estimate[known]
     which: Method = method if column.smooth and method != "bootstrap-t" else "percentile"
-    found = intervals_of(estimate[known], own[known], rule.units, shifts, shifts, level=level, method=which)
-    return _spread(estimate, known, found)
+    intervals = intervals_of(estimate[known], own[known], rule.units, shifts, shifts, level=level, method=which)
+    return _spread(estimate, known, intervals)
 
 
-def _spread(estimate: Floats, known: np.typing.NDArray[np.bool_], found: Intervals) -> Intervals:
+def _spread(estimate: Floats, known: np.typing.NDArray[np.bool_], intervals: Intervals) -> Intervals:
     low, high = np.full((2, len(estimate)), np.nan)
-    low[known], high[known] = found.low, found.high
+    low[known], high[known] = intervals.low, intervals.high
     return Intervals(estimate, low, high)
 
 

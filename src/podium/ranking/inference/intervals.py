@@ -86,7 +86,7 @@ def mean_intervals(
     units = units_of(clusters if clusters is not None else [str(row) for row in range(rows.shape[1])], strata)
     estimate = rows.mean(axis=1)
     effect = mean_influences(rows, units)
-    counts = over_blocks(
+    blocks = over_blocks(
         units,
         lambda drawn: resampled(effect, units, drawn),
         replicates=replicates,
@@ -94,7 +94,7 @@ def mean_intervals(
         jobs=jobs,
         progress=progress,
     )
-    shifts, errors = (np.concatenate(each) for each in zip(*counts, strict=True))
+    shifts, errors = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
     return intervals_of(estimate, effect, units, shifts, errors, level=level, method=method)
 
 

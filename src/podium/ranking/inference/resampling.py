@@ -74,7 +74,7 @@ def units_of(clusters: Sequence[str], strata: Sequence[str] | None = None) -> Un
     lies_in: dict[str, set[str]] = {}
     for row, cluster in enumerate(clusters):
         lies_in.setdefault(cluster, set()).add("" if strata is None else strata[row])
-    places = {cluster: tuple(sorted(found)) for cluster, found in lies_in.items()}
+    places = {cluster: tuple(sorted(own)) for cluster, own in lies_in.items()}
     order = {kind: number for number, kind in enumerate(dict.fromkeys(places.values()))}
     names = sorted(places, key=lambda cluster: order[places[cluster]])  # stable: rows keep their order
     index = {name: number for number, name in enumerate(names)}

@@ -70,7 +70,7 @@ class Sensitivity:
     @property
     def kept(self) -> int:
         """How many alternatives keep the winner."""
-        return sum(each.keeps_winner for each in self.alternatives)
+        return sum(alternative.keeps_winner for alternative in self.alternatives)
 
 
 def assess_sensitivity(rule: Rule, others: Iterable[OtherRule]) -> Sensitivity:
@@ -78,7 +78,7 @@ def assess_sensitivity(rule: Rule, others: Iterable[OtherRule]) -> Sensitivity:
     names = rule.competitors
     published = rule.published.places[0, rule.ranked]
     winners = firsts(names, published)
-    found, impossible = [], {}
+    alternatives, impossible = [], {}
     for alternative in others:
         try:
             other = alternative.build()
@@ -91,8 +91,8 @@ def assess_sensitivity(rule: Rule, others: Iterable[OtherRule]) -> Sensitivity:
         first = firsts(names, ordered)
         tau = float(kendall_tau(ordered, published)[0])
         kept = set(first) <= set(winners)
-        found.append(Alternative(alternative.name, ordered, first, kept, tau, alternative.dropped))
-    return Sensitivity(names, published, winners, tuple(found), impossible)
+        alternatives.append(Alternative(alternative.name, ordered, first, kept, tau, alternative.dropped))
+    return Sensitivity(names, published, winners, tuple(alternatives), impossible)
 
 
 def challenge_alternatives(

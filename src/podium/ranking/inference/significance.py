@@ -98,7 +98,8 @@ def wilcoxon_signed_rank(
     weight = np.asarray(weights, np.float64)
     if weight.ndim != 2 or weight.shape[1] != pairs.shape[1] or not (np.isfinite(weight) & (weight >= 0)).all():
         raise InputError("weights must be one non-negative number per row, of shape (sets, rows)")
-    statistic, count, ties, zeros = (each.T for each in _signed_ranks(*_by_size(pairs), np.ascontiguousarray(weight.T)))
+    sums = _signed_ranks(*_by_size(pairs), np.ascontiguousarray(weight.T))
+    statistic, count, ties, zeros = (by_pair.T for by_pair in sums)
     excess = statistic - count * (count + 1) / 4
     tendency = np.sign(excess)
     p = _normal_p(excess, count, ties, alternative)
@@ -142,7 +143,7 @@ class PairedTests:
         if self._teams < 2:
             return p
         sums = _signed_ranks(*self._sorted, np.ascontiguousarray(weights.T))
-        statistic, count, ties, _ = (each.T for each in sums)
+        statistic, count, ties, _ = (by_pair.T for by_pair in sums)
         excess = statistic - count * (count + 1) / 4
         p[:, self._first, self._second] = _normal_p(excess, count, ties, "greater")
         p[:, self._second, self._first] = _normal_p(excess, count, ties, "less")

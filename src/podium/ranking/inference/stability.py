@@ -94,7 +94,7 @@ def assess_stability(
         return (scores.places[:, chosen], *(scores.column(name).values[:, chosen] for name in columns))
 
     blocks = over_blocks(rule.units, work, replicates=replicates, seed=seed, jobs=jobs, progress=progress)
-    places, *kept = (np.concatenate(each) for each in zip(*blocks, strict=True))
+    places, *kept = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
     tau, leads = _agreement(places, published)
     values = dict(zip(columns, kept, strict=True))
     return Stability(rule.competitors, published, places, tau, leads / replicates, values, seed)
@@ -164,17 +164,17 @@ def jackknife(rule: Rule, *, progress: Progress | None = None) -> list[LeftOut]:
     _enough(rule)
     published = rule.places(np.ones((1, len(rule.rows))))[0]
     winners = firsts(rule.competitors, published)
-    found = []
+    left_out = []
     clusters = len(rule.units.names)
     for start in range(0, clusters, BLOCK):
         left = np.arange(start, min(start + BLOCK, clusters))
         places = rule.places(rule.units.weights(leave_out(left, clusters)))
         for cluster, own, tau in zip(left.tolist(), places, kendall_tau(places, published).tolist(), strict=True):
             first = firsts(rule.competitors, own)
-            found.append(LeftOut(rule.units.names[cluster], first, not set(first) <= set(winners), tau))
+            left_out.append(LeftOut(rule.units.names[cluster], first, not set(first) <= set(winners), tau))
         if progress:
             progress(min(start + BLOCK, clusters), clusters)
-    return found
+    return left_out
 
 
 def leave_out(left: Sequence[int] | np.typing.NDArray[np.intp], clusters: int) -> Floats:

@@ -16,15 +16,15 @@ __all__ = ["ranking_document", "ranking_tables"]
 
 def ranking_tables(ranking: Ranking) -> dict[str, pl.DataFrame]:
     """Return tidy tables by name: places, place_shares, leads, intervals, pairs, left_out and sensitivity."""
-    stability, sure = ranking.stability, ranking.confidence
+    stability, confidence = ranking.stability, ranking.confidence
     names = stability.submissions
     shares, teams = stability.shares, len(names)
     places = pl.DataFrame(
         {
             "submission": names,
             "place": stability.published.astype(int),
-            "best": [rank.best for rank in sure.ranks],
-            "worst": [rank.worst for rank in sure.ranks],
+            "best": [rank.best for rank in confidence.ranks],
+            "worst": [rank.worst for rank in confidence.ranks],
             "first_share": stability.first,
             "median_place": stability.quantile(0.5),
             "place_2_5": stability.quantile(0.025),
@@ -45,8 +45,8 @@ def ranking_tables(ranking: Ranking) -> dict[str, pl.DataFrame]:
     schema: dict[str, Any] = {"first": pl.String, "second": pl.String, "leads": pl.Float64, "tied": pl.Float64}
     tables["leads"] = pl.DataFrame(leads, schema=schema, orient="row")
     intervals = [
-        (name, names[i], float(found.estimate[i]), float(found.low[i]), float(found.high[i]))
-        for name, found in sure.columns.items()
+        (name, names[i], float(column.estimate[i]), float(column.low[i]), float(column.high[i]))
+        for name, column in confidence.columns.items()
         for i in range(teams)
     ]
     schema = {
@@ -59,7 +59,7 @@ def ranking_tables(ranking: Ranking) -> dict[str, pl.DataFrame]:
     tables["intervals"] = pl.DataFrame(intervals, schema=schema, orient="row")
     tables["pairs"] = _pairs(ranking)
     schema = {"left_out": pl.String, "winners": pl.String, "changes_winner": pl.Boolean, "tau": pl.Float64}
-    left = [(each.name, "; ".join(each.winners), each.changes_winner, each.tau) for each in ranking.left_out]
+    left = [(case.name, "; ".join(case.winners), case.changes_winner, case.tau) for case in ranking.left_out]
     tables["left_out"] = pl.DataFrame(left, schema=schema, orient="row")
     tables["sensitivity"] = _sensitivity(ranking)
     return {name: table.with_columns(pl.selectors.float().fill_nan(None)) for name, table in tables.items()}
@@ -73,7 +73,7 @@ def _pairs(ranking: Ranking) -> pl.DataFrame:
             for j in range(len(names)):
                 if i != j:
                     numbers = (pair.difference, pair.low, pair.high, pair.p, pair.adjusted)
-                    values = (float(each[i, j]) for each in numbers)
+                    values = (float(matrix[i, j]) for matrix in numbers)
                     rows.append((pair.criterion.name, names[i], names[j], *values, bool(pair.better[i, j])))
     schema = {"criterion": pl.String, "first": pl.String, "second": pl.String}
     schema |= dict.fromkeys(("difference", "low", "high", "p", "p_holm"), pl.Float64) | {"better": pl.Boolean}  # type: ignore[arg-type]
@@ -81,21 +81,21 @@ def _pairs(ranking: Ranking) -> pl.DataFrame:
 
 
 def _sensitivity(ranking: Ranking) -> pl.DataFrame:
-    found = ranking.sensitivity
-    rows = [("published", True, 1.0, "; ".join(found.winners), *found.published.tolist())]
+    sensitivity = ranking.sensitivity
+    rows = [("published", True, 1.0, "; ".join(sensitivity.winners), *sensitivity.published.tolist())]
     rows += [
-        (each.name, each.keeps_winner, each.tau, "; ".join(each.winners), *each.places.tolist())
-        for each in found.alternatives
+        (other.name, other.keeps_winner, other.tau, "; ".join(other.winners), *other.places.tolist())
+        for other in sensitivity.alternatives
     ]
-    columns = ["rule", "keeps_winner", "tau", "winners", *(f"place of {name}" for name in found.submissions)]
+    columns = ["rule", "keeps_winner", "tau", "winners", *(f"place of {name}" for name in sensitivity.submissions)]
     return pl.DataFrame(rows, schema=columns, orient="row", infer_schema_length=None)
 
 
 def ranking_document(ranking: Ranking) -> dict[str, Any]:
     """Return everything as plain lists and numbers, for JSON."""
-    stability, sure, other = ranking.stability, ranking.confidence, ranking.sensitivity
+    stability, confidence, sensitivity = ranking.stability, ranking.confidence, ranking.sensitivity
     known = stability.tau[~np.isnan(stability.tau)]
-    tables = ranking_tables(ranking)
+    tables = ranking.tables
     return {
         "challenge": ranking.leaderboard.challenge,
         "edition": ranking.leaderboard.edition,
@@ -116,16 +116,16 @@ def ranking_document(ranking: Ranking) -> dict[str, Any]:
         },
         "places": tables["places"].to_dicts(),
         "confidence": {
-            "level": sure.level,
-            "method": sure.method,
+            "level": confidence.level,
+            "method": confidence.method,
             "intervals": tables["intervals"].to_dicts(),
             "pairs": tables["pairs"].to_dicts(),
-            "warnings": sure.warnings,
+            "warnings": confidence.warnings,
         },
         "sensitivity": {
-            "alternatives": len(other.alternatives),
-            "keep_winner": other.kept,
+            "alternatives": len(sensitivity.alternatives),
+            "keep_winner": sensitivity.kept,
             "rules": tables["sensitivity"].to_dicts(),
-            "impossible": dict(other.impossible),
+            "impossible": dict(sensitivity.impossible),
         },
     }

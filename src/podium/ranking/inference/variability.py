@@ -45,10 +45,10 @@ def interval_of(
         return Interval(math.nan, math.nan, math.nan, 0)
     if len(set(clusters)) < 2 or not all(math.isfinite(number) for number in numbers):
         return Interval(sum(numbers) / len(numbers), math.nan, math.nan, len(numbers))
-    found = mean_intervals([list(numbers)], level=level, clusters=list(clusters))
-    ends = [float(end[0]) for end in (found.low, found.high)]
+    intervals = mean_intervals([list(numbers)], level=level, clusters=list(clusters))
+    ends = [float(end[0]) for end in (intervals.low, intervals.high)]
     low, high = (min(max(end, bounds[0]), bounds[1]) if math.isfinite(end) else end for end in ends)
-    return Interval(float(found.estimate[0]), low, high, len(numbers))
+    return Interval(float(intervals.estimate[0]), low, high, len(numbers))
 
 
 def compared_with_people(

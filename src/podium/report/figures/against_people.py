@@ -94,10 +94,10 @@ def _intervals(
             continue
         mean[members] = rows[members][:, pattern].mean(axis=1)
         if len(set(names[pattern])) > 1:
-            found = mean_intervals(
+            intervals = mean_intervals(
                 rows[members][:, pattern], clusters=list(names[pattern]), level=level, seed=seed, replicates=2000
             )
-            low[members], high[members] = found.low, found.high
+            low[members], high[members] = intervals.low, intervals.high
     return mean, low, high
 
 

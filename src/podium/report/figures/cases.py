@@ -150,12 +150,12 @@ def _boxes(axes: Axes, matrix: Floats, shown: Sequence[Look]) -> None:
 
 def _remark(numbers: Floats, broken: Bools) -> str:
     """Say what a row does not show, or shows as crosses."""
-    found = {
+    counts = {
         "failed": int(broken.sum()),
         "infinite": int((np.isinf(numbers) & ~broken).sum()),
         "without value": int((np.isnan(numbers) & ~broken).sum()),
     }
-    return ", ".join(f"{count} {what}" for what, count in found.items() if count)
+    return ", ".join(f"{count} {what}" for what, count in counts.items() if count)
 
 
 @drawn

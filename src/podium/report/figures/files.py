@@ -61,10 +61,10 @@ def _with_small_images(svg: bytes) -> bytes:
     return re.sub(rb'(?<=xlink:href="data:image/png;base64,)[^"]*', _reduced, svg)
 
 
-def _reduced(found: re.Match[bytes]) -> bytes:
+def _reduced(match: re.Match[bytes]) -> bytes:
     from PIL import Image
 
-    encoded = b"".join(found[0].split())
+    encoded = b"".join(match[0].split())
     if len(encoded) < _LARGE_IMAGE:
         return encoded
     image = Image.open(io.BytesIO(base64.b64decode(encoded)))
@@ -93,8 +93,8 @@ def inline_svg(svg: bytes, name: str) -> str:
     used = set(re.findall(r'(?:xlink:href="#|url\(#)([^")]+)', text))
     prefix = slug(name)
 
-    def renamed(found: re.Match[str]) -> str:
-        return f' id="{prefix}-{found[1]}"' if found[1] in used else ""
+    def renamed(match: re.Match[str]) -> str:
+        return f' id="{prefix}-{match[1]}"' if match[1] in used else ""
 
     head, tag, body = text.partition(">")
     size = dict(re.findall(r'(viewBox|width|height)="([^"]*)"', head))
@@ -103,7 +103,7 @@ def inline_svg(svg: bytes, name: str) -> str:
         f'viewBox="{size["viewBox"]}" width="{size["width"]}" height="{size["height"]}" aria-hidden="true"'
     )
     # Only what stands inside a tag is changed: a name may look like anything.
-    body = re.sub(r"<[^>]*>", lambda found: _themed(re.sub(r' id="([^"]*)"', renamed, found[0]), prefix), body)
+    body = re.sub(r"<[^>]*>", lambda match: _themed(re.sub(r' id="([^"]*)"', renamed, match[0]), prefix), body)
     background = re.compile(rf'<g>\s*<path d="[^"]*" style="fill: var\({THEMED[PAPER]}, {PAPER}\)"/>\s*</g>')
     body = background.sub("", body, count=1)
     return re.sub(r">\s+<(?!/text|/tspan)", "><", head + tag + body).strip()
@@ -114,7 +114,7 @@ def _themed(tag: str, prefix: str) -> str:
         return tag
     tag = re.sub(r'xlink:href="#', f'xlink:href="#{prefix}-', tag)
     tag = re.sub(r"url\(#", f"url(#{prefix}-", tag)
-    return re.sub("|".join(THEMED), lambda found: f"var({THEMED[found[0]]}, {found[0]})", tag)
+    return re.sub("|".join(THEMED), lambda match: f"var({THEMED[match[0]]}, {match[0]})", tag)
 
 
 def slug(text: str) -> str:

@@ -114,19 +114,19 @@ def save_all(
         raise InputError(f"there is no format {unknown[0]!r}", advice=f"There are: {', '.join(FORMATS)}")
     chosen = _chosen(only)
     place = RunFolder(folder.parent)
-    found: list[Drawing] = []
+    drawings: list[Drawing] = []
     for done, kind in enumerate(chosen, 1):
         place.forget(lambda name, kind=kind: _belongs(name, folder.name, kind))  # type: ignore[misc]
         drawn = kind.draw(data)
         if isinstance(drawn, Nothing):
-            found.append(Drawing(kind, reason=drawn.reason))
+            drawings.append(Drawing(kind, reason=drawn.reason))
         else:
             for suffix, figure in drawn:
-                name = _file_name(kind, suffix, {each.name for each in found})
-                found.append(_written(kind, suffix, figure, name, place, folder.name, formats))
+                name = _file_name(kind, suffix, {drawing.name for drawing in drawings})
+                drawings.append(_written(kind, suffix, figure, name, place, folder.name, formats))
         if progress:
             progress(done, len(chosen))
-    return found
+    return drawings
 
 
 def _file_name(kind: FigureKind, suffix: str, taken: Collection[str]) -> str:

@@ -132,8 +132,8 @@ def case_heatmap(
     axes = figure.subplots()
     known = matrix[np.isfinite(matrix) & ~broken]
     competing = np.array([look.role is Role.COMPETITOR for look in shown])[:, None]
-    told = matrix[np.isfinite(matrix) & ~broken & competing]  # a weak baseline must not take all the colours
-    known = told if told.size else known
+    compared = matrix[np.isfinite(matrix) & ~broken & competing]  # a weak baseline must not take all the colours
+    known = compared if compared.size else known
     low, high = np.quantile(known, [0.02, 0.98]) if known.size else (0.0, 1.0)
     if not high > low:
         low, high = limits([low, high], margin=0.5)

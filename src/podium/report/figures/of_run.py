@@ -108,6 +108,8 @@ def draw_case_heatmap(data: ReportData) -> Drawn:
 def draw_metric_correlation(data: ReportData) -> Drawn:
     """Draw how measures agree."""
     measures = data.measures
+    if not measures:
+        return Nothing("Nothing that decides was measured of single cases.")
     if len(measures) < 2:
         return Nothing("There is only one measure, so there is nothing to compare it with.")
     table = np.stack([data.values(measure) for measure in measures])
@@ -115,7 +117,9 @@ def draw_metric_correlation(data: ReportData) -> Drawn:
         (
             "",
             heatmaps.metric_correlation(
-                table, labels=[each.title for each in measures], directions=[each.direction for each in measures]
+                table,
+                labels=[measure.title for measure in measures],
+                directions=[measure.direction for measure in measures],
             ),
         )
     ]
@@ -130,9 +134,9 @@ def draw_blob_plot(data: ReportData) -> Drawn:
     """Draw places in resamples."""
     if data.assessment is None:
         return Nothing(data.unassessed)
-    stability, sure = data.assessment.stability, data.assessment.confidence
+    stability, confidence = data.assessment.stability, data.assessment.confidence
     order = _order(data, stability.submissions)
-    intervals = [(sure.ranks[index].best, sure.ranks[index].worst) for index in order]
+    intervals = [(confidence.ranks[index].best, confidence.ranks[index].worst) for index in order]
     return [
         (
             "",
@@ -140,7 +144,7 @@ def draw_blob_plot(data: ReportData) -> Drawn:
                 stability.places[:, order],
                 submissions=data.competitors,
                 intervals=intervals,
-                level=sure.level,
+                level=confidence.level,
                 looks=data.looks,
             ),
         )
@@ -157,8 +161,10 @@ def draw_lines_over_schemes(data: ReportData) -> Drawn:
     order = _order(data, other.submissions)
     if not other.alternatives:
         return Nothing("There is no other rule to compare with.")
-    places = {"as published": other.published[order]} | {each.name: each.places[order] for each in other.alternatives}
-    tau = {each.name: each.tau for each in other.alternatives}
+    places = {"as published": other.published[order]} | {
+        alternative.name: alternative.places[order] for alternative in other.alternatives
+    }
+    tau = {alternative.name: alternative.tau for alternative in other.alternatives}
     return [("", ranks.lines_over_schemes(places, submissions=data.competitors, tau=tau, looks=data.looks))]
 
 
@@ -168,13 +174,15 @@ def draw_tau_violin(data: ReportData) -> Drawn:
         return Nothing(data.unassessed)
     if len(data.competitors) < 2:
         return Nothing("There is only one competitor, so there is no order to agree with.")
-    found = data.assessment
+    assessment = data.assessment
     groups: dict[str, Floats] = {
-        f"{len(found.stability.tau):,} resamples\nof the cases": found.stability.tau,
-        f"{len(found.left_out):,} times\none case left out": np.array([each.tau for each in found.left_out]),
+        f"{len(assessment.stability.tau):,} resamples\nof the cases": assessment.stability.tau,
+        f"{len(assessment.left_out):,} times\none case left out": np.array(
+            [left_out.tau for left_out in assessment.left_out]
+        ),
     }
-    if rules := found.sensitivity.alternatives:
-        groups[f"{len(rules)} other rules"] = np.array([each.tau for each in rules])
+    if rules := assessment.sensitivity.alternatives:
+        groups[f"{len(rules)} other rules"] = np.array([rule.tau for rule in rules])
     if all(np.isnan(tau).all() for tau in groups.values()):
         return Nothing("Everybody shares one place, so there is no order to agree with.")
     return [("", ranks.tau_violin(groups))]
@@ -186,13 +194,13 @@ def draw_significance_map(data: ReportData) -> Drawn:
         return Nothing(data.unassessed)
     if len(data.competitors) < 2:
         return Nothing("There is only one competitor, so there is nobody to compare with.")
-    sure = data.assessment.confidence
-    if not sure.pairs:
+    confidence = data.assessment.confidence
+    if not confidence.pairs:
         return Nothing("No criterion could be compared between two competitors.")
-    order = np.ix_(*[_order(data, sure.submissions)] * 2)
-    groups = {"": sure.pairs} if len(sure.pairs) == 1 else {"all criteria": sure.pairs}
-    if len(sure.pairs) > 1:
-        groups |= {pair.criterion.measure.title: (pair,) for pair in sure.pairs}
+    order = np.ix_(*[_order(data, confidence.submissions)] * 2)
+    groups = {"": confidence.pairs} if len(confidence.pairs) == 1 else {"all criteria": confidence.pairs}
+    if len(confidence.pairs) > 1:
+        groups |= {pair.criterion.measure.title: (pair,) for pair in confidence.pairs}
     return [
         (
             suffix,
@@ -201,7 +209,7 @@ def draw_significance_map(data: ReportData) -> Drawn:
                 [pair.difference[order] for pair in pairs],
                 submissions=data.competitors,
                 directions=[pair.criterion.measure.direction for pair in pairs],
-                alpha=1 - sure.level,
+                alpha=1 - confidence.level,
                 looks=data.looks,
             ),
         )
@@ -213,13 +221,13 @@ def draw_forest_plot(data: ReportData) -> Drawn:
     """Draw the columns of the leaderboard that have intervals."""
     if data.assessment is None:
         return Nothing(data.unassessed)
-    sure, scores = data.assessment.confidence, data.rule.published
-    names = list(sure.columns)[:MOST_COLUMNS]
+    confidence, scores = data.assessment.confidence, data.rule.published
+    names = list(confidence.columns)[:MOST_COLUMNS]
     if not names:
         return Nothing("No column of the leaderboard is a value with an interval.")
     others = {name for name, role in data.roles.items() if role is not Role.COMPETITOR}
     shown = tuple(name for name in data.submissions if name in data.competitors or name in others)
-    where = {name: index for index, name in enumerate(sure.submissions)}
+    where = {name: index for index, name in enumerate(confidence.submissions)}
     everyone = [data.rule.submissions.index(name) for name in shown]
     figures = []
     for start in range(0, len(names), PANELS):
@@ -229,8 +237,8 @@ def draw_forest_plot(data: ReportData) -> Drawn:
         for row, column in enumerate(columns):
             for place, name in enumerate(shown):
                 if name in where:
-                    found = sure.columns[column.name]
-                    low[row, place], high[row, place] = found.low[where[name]], found.high[where[name]]
+                    intervals = confidence.columns[column.name]
+                    low[row, place], high[row, place] = intervals.low[where[name]], intervals.high[where[name]]
         labels = [column.measure.label for column in columns]
         suffix = f"{start // PANELS + 1}" if len(names) > PANELS else ""
         figures.append(
@@ -279,7 +287,7 @@ def draw_people_band(data: ReportData) -> Drawn:
         return Nothing("Nobody measured how far people agree: evaluate against the annotations of several raters.")
     raters = data.people[0]
     shown = tuple(name for name in data.submissions if name not in data.people)
-    measures = [each for each in data.measures if np.isfinite(data.values(each, (raters,))).any()]
+    measures = [measure for measure in data.measures if np.isfinite(data.values(measure, (raters,))).any()]
     if not measures or not shown:
         return Nothing("People's agreement could not be measured in any case.")
     clusters = data.cube.clusters
@@ -288,15 +296,15 @@ def draw_people_band(data: ReportData) -> Drawn:
         chosen = measures[start : start + PANELS - 1]
         bands = [
             against_people.band_of(
-                data.values(each, shown),
-                data.values(each, (raters,))[0],
-                direction=each.direction,
+                data.values(measure, shown),
+                data.values(measure, (raters,))[0],
+                direction=measure.direction,
                 clusters=clusters,
-                bounds=(each.minimum, each.maximum),
+                bounds=(measure.minimum, measure.maximum),
             )
-            for each in chosen
+            for measure in chosen
         ]
         suffix = f"{start // (PANELS - 1) + 1}" if len(measures) > PANELS - 1 else ""
-        labels = [each.label for each in chosen]
+        labels = [measure.label for measure in chosen]
         figures.append((suffix, against_people.people_band(bands, submissions=shown, labels=labels, looks=data.looks)))
     return figures

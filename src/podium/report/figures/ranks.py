@@ -134,7 +134,7 @@ def lines_over_schemes(
     if not places:
         raise InputError("there is no rule to draw")
     rules = list(places)
-    matrix = as_matrix(np.stack([np.asarray(each, np.float64) for each in places.values()], axis=1), submissions)
+    matrix = as_matrix(np.stack([np.asarray(row, np.float64) for row in places.values()], axis=1), submissions)
     shown = looks_of(submissions, looks)
     teams = len(shown)
     height = 0.27 if len(rules) < 30 else 0.21
@@ -331,12 +331,12 @@ def significance_map(
     alpha
         Below which p a difference counts.
     """
-    p, gap = (np.asarray(each, np.float64) for each in (adjusted, difference))
+    p, gap = (np.asarray(matrix, np.float64) for matrix in (adjusted, difference))
     shown = looks_of(submissions, looks)
     teams, criteria = len(shown), len(directions)
     if p.shape != (criteria, teams, teams) or gap.shape != p.shape:
         raise InputError(f"p-values have shape {p.shape}, not ({criteria}, {teams}, {teams})")
-    sign = np.array([1.0 if each is Direction.HIGHER else -1.0 for each in directions])[:, None, None]
+    sign = np.array([1.0 if direction is Direction.HIGHER else -1.0 for direction in directions])[:, None, None]
     with np.errstate(invalid="ignore"):
         counts = np.sum((p < alpha) & (sign * gap > 0), axis=0)
     side = max(1.6, teams * min(row_height(teams), 6.3 / teams if teams > 12 else 0.34))

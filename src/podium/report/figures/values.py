@@ -50,7 +50,7 @@ def forest_plot(
     labels
         Of the columns.
     """
-    middle, left, right = (np.asarray(each, np.float64) for each in (estimate, low, high))
+    middle, left, right = (np.asarray(numbers, np.float64) for numbers in (estimate, low, high))
     shown = looks_of(submissions, looks)
     if middle.shape != (len(labels), len(shown)) or left.shape != middle.shape or right.shape != middle.shape:
         raise InputError(f"values have shape {middle.shape}, not ({len(labels)}, {len(shown)})")
@@ -87,7 +87,7 @@ def accuracy_runtime(
     direction
         Which values are better.
     """
-    time, good = (np.asarray(each, np.float64) for each in (seconds, values))
+    time, good = (np.asarray(numbers, np.float64) for numbers in (seconds, values))
     shown = looks_of(submissions, looks)
     if time.shape != (len(shown),) or good.shape != time.shape:
         raise InputError(f"there are {time.shape} times and {good.shape} values of {len(shown)} submissions")
@@ -96,8 +96,8 @@ def accuracy_runtime(
     axes = figure.subplots()
     front = pareto_front(time, oriented(good, direction), among=known & competing(shown))
     _time_axis(axes, time[known])
-    told = good[(competing(shown) | known) & np.isfinite(good)]
-    bottom, top = limits(told if told.size else good, margin=0.08)
+    compared = good[(competing(shown) | known) & np.isfinite(good)]
+    bottom, top = limits(compared if compared.size else good, margin=0.08)
     axes.set_ylim(bottom, top)
     if front.size:
         _, right = axes.get_xlim()

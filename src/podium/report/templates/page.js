@@ -2,7 +2,7 @@
   "use strict";
   const data = JSON.parse(document.getElementById("data").textContent);
   const find = (id) => document.getElementById(id);
-  for (const each of document.querySelectorAll("[data-needs-script]")) each.hidden = false;
+  for (const control of document.querySelectorAll("[data-needs-script]")) control.hidden = false;
 
   // Elements are made, never parsed, so that a name is text whatever it holds.
   function make(tag, attributes, ...children) {
@@ -59,7 +59,7 @@
         const first = head.dataset.first || "ascending";
         const other = first === "ascending" ? "descending" : "ascending";
         const way = head.getAttribute("aria-sort") === first ? other : first;
-        heads.forEach((each) => each.removeAttribute("aria-sort"));
+        heads.forEach((other) => other.removeAttribute("aria-sort"));
         head.setAttribute("aria-sort", way);
         const kind = head.dataset.sort;
         const body = table.tBodies[0];
@@ -70,7 +70,7 @@
           const less = kind === "text" ? order.compare(a.key, b.key) : a.key < b.key ? -1 : a.key > b.key ? 1 : 0;
           return (way === "ascending" ? less : -less) || a.index - b.index;
         });
-        body.append(...rows.map((each) => each.row));
+        body.append(...rows.map((entry) => entry.row));
       });
     });
   }
@@ -146,9 +146,9 @@
   }
 
   // Sections that are made when they are opened.
-  const failedOf = data.submissions.map((each) => {
+  const failedOf = data.submissions.map((submission) => {
     const pairs = new Map();
-    for (let k = 0; k < each.failed.length; k += 2) pairs.set(each.failed[k], data.reasons[each.failed[k + 1]]);
+    for (let k = 0; k < submission.failed.length; k += 2) pairs.set(submission.failed[k], data.reasons[submission.failed[k + 1]]);
     return pairs;
   });
   function table(label, heads, rows) {
@@ -228,7 +228,7 @@
   function arrive() {
     const target = location.hash.length > 1 ? find(decodeURIComponent(location.hash.slice(1))) : null;
     if (!target) return;
-    for (let each = target; each; each = each.parentElement) if (each.tagName === "DETAILS") each.open = true;
+    for (let outer = target; outer; outer = outer.parentElement) if (outer.tagName === "DETAILS") outer.open = true;
     if (target.tagName === "DETAILS") fill(target);
     target.hidden = false;
     target.scrollIntoView();

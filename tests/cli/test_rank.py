@@ -7,9 +7,8 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from podium.challenges import get_challenge
+import podium
 from podium.cli import app
-from podium.cli.challenge import run as evaluate_run
 
 CASES = ("1", "2", "10", "11", "12", "13", "14", "15")
 VALUES = {
@@ -40,8 +39,8 @@ def rank(tmp_path):
 @pytest.fixture(scope="module")
 def kits21_run(kits21_demo, tmp_path_factory):
     out = tmp_path_factory.mktemp("rank") / "run"
-    evaluate_run(
-        get_challenge("kits21"),
+    podium.evaluate(
+        "kits21",
         truth=kits21_demo / "truth",
         submissions=kits21_demo / "submissions",
         out=out,
@@ -215,13 +214,36 @@ def test_a_general_scheme_on_a_run_leaves_its_leaderboard_alone(rank, kits21_run
 def test_tolerance_is_an_option_of_ranking(rank, kits21_run):
     usual = json.loads(rank(kits21_run, "--json").stdout)
     wide = json.loads(rank(kits21_run, "--option", "tolerance_scale=2", "--json").stdout)
-    rank(kits21_run)  # as it was
 
     def tumour(document):
         return {e["submission"]: e["values"]["surface_dice_tumor"] for e in document["entries"]}
 
     assert tumour(wide)["noisy"] > tumour(usual)["noisy"]
-    assert rank(kits21_run, "--option", "tolerance_scale=3").exit_code == 1
+    refused = rank(kits21_run, "--option", "tolerance_scale=3")
+    assert refused.exit_code == 1
+    assert "tolerance_scale" in refused.stderr
+
+
+def test_another_ranking_has_a_folder_of_its_own_and_the_published_board_stays(rank, kits21_run):
+    published = {path.name: path.read_bytes() for path in kits21_run.glob("leaderboard.*")}
+    assert set(published) == {"leaderboard.csv", "leaderboard.json", "leaderboard.md"}
+    result = rank(kits21_run, "--option", "tolerance_scale=0.5", "--bootstrap", 50)
+    assert result.exit_code == 0, result.output
+    folder = kits21_run / "rankings" / "tolerance_scale=0.5"
+    assert str(folder) in "".join(result.output.split("\n"))
+    assert {"leaderboard.csv", "leaderboard.json", "leaderboard.md", "ranking.json", "places.csv"} <= {
+        path.name for path in folder.iterdir()
+    }
+    own = json.loads((folder / "leaderboard.json").read_text())
+    assert own["options"]["tolerance_scale"] == 0.5
+    assert own["entries"] != json.loads(published["leaderboard.json"])["entries"]
+    assert {path.name: path.read_bytes() for path in kits21_run.glob("leaderboard.*")} == published
+
+
+def test_no_general_ranking_is_written_over_a_run(rank, kits21_run):
+    result = rank(kits21_run, "--scheme", "rank-then-aggregate", "--out", kits21_run)
+    assert result.exit_code == 1
+    assert "a run is here, whose own board stays" in result.stderr
 
 
 @pytest.mark.parametrize(
