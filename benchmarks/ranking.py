@@ -15,18 +15,18 @@ import numpy as np
 from harness import PEAK_MB, Row
 from scipy.stats import rankdata, wilcoxon
 
-from podium.model import Direction
+from podium.model import Direction, Measure
 from podium.ranking import (
     AggregateThenRank,
     RankThenAggregate,
     Scheme,
     ScoreTable,
-    Task,
+    TaskValues,
     TestThenRank,
     scheme_rule,
-    stability,
     units_of,
 )
+from podium.ranking.inference.stability import assess_stability
 
 # Seconds for 1,000 resamples, by challengeR 1.0.5.
 RECORDED = {"mean then rank": 237.438, "rank then mean": 671.923, "test then rank": 1585.905}
@@ -50,7 +50,8 @@ def _table(submissions: int, cases: int) -> ScoreTable:
     random = np.random.default_rng(0)
     values = random.beta(8, 2, (submissions, cases)) + np.linspace(0, 0.1, submissions)[:, None]
     names = tuple(f"case {number}" for number in range(cases))
-    task = Task("", "Value", "", Direction.HIGHER, np.ones(cases, bool), values, np.zeros(values.shape, bool))
+    measure = Measure("", "Value", Direction.HIGHER)
+    task = TaskValues(measure, np.ones(cases, bool), values, np.zeros(values.shape, bool))
     return ScoreTable("benchmark", tuple(f"A{n:03}" for n in range(submissions)), names, units_of(names), (task,))
 
 
@@ -65,9 +66,9 @@ def _timed(work: Callable[[], object], *, rounds: int = 3) -> float:
 
 
 def _mean_then_rank(table: ScoreTable) -> Row:
-    contest = scheme_rule(table, AggregateThenRank())
-    stability(contest, replicates=10)
-    ours = _timed(lambda: stability(contest, replicates=10_000))
+    rule = scheme_rule(table, AggregateThenRank())
+    assess_stability(rule, replicates=10)
+    ours = _timed(lambda: assess_stability(rule, replicates=10_000))
     loop = _timed(lambda: _loop(table, _mean_then_rank_once, 50), rounds=1) * 200
     return Row(
         "bootstrap, 100 × 1,000 × 10,000, mean then rank",
@@ -81,9 +82,9 @@ def _mean_then_rank(table: ScoreTable) -> Row:
 def _row(
     name: str, table: ScoreTable, scheme: Scheme, replicates: int, once: Callable[..., object], *, loops: int
 ) -> Row:
-    contest = scheme_rule(table, scheme)
-    stability(contest, replicates=10)
-    ours = _timed(lambda: stability(contest, replicates=replicates))
+    rule = scheme_rule(table, scheme)
+    assess_stability(rule, replicates=10)
+    ours = _timed(lambda: assess_stability(rule, replicates=replicates))
     loop = _timed(lambda: _loop(table, once, loops), rounds=1) * replicates / loops
     teams, cases = table.tasks[0].values.shape
     return Row(
@@ -96,9 +97,9 @@ def _row(
 
 
 def _large_test(table: ScoreTable) -> Row:
-    contest = scheme_rule(table, TestThenRank())
-    stability(contest, replicates=10)
-    ours = _timed(lambda: stability(contest, replicates=1000), rounds=1)
+    rule = scheme_rule(table, TestThenRank())
+    assess_stability(rule, replicates=10)
+    ours = _timed(lambda: assess_stability(rule, replicates=1000), rounds=1)
     return Row(
         "bootstrap, 100 × 1,000 × 1,000, test then rank",
         ours,
@@ -111,8 +112,9 @@ def _large_test(table: ScoreTable) -> Row:
 def _memory() -> Row:
     """Measure the memory of a process that does the largest bootstrap and nothing else."""
     program = (
-        "import ranking; from podium.ranking import *;"
-        "stability(scheme_rule(ranking._table(100, 1000), AggregateThenRank()), replicates=10_000);"
+        "import ranking;"
+        "rule = ranking.scheme_rule(ranking._table(100, 1000), ranking.AggregateThenRank());"
+        "ranking.assess_stability(rule, replicates=10_000);"
         f"print({PEAK_MB})"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=sys.path[0], capture_output=True, check=True, text=True)

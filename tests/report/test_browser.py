@@ -2,10 +2,13 @@
 
 import shutil
 
+import numpy as np
+import polars as pl
 import pytest
 from reports import DEGENERATE, HOSTILE, synthetic_report
 from shared_data import PROJECT
 
+import podium
 from podium.report.build import build_report
 from podium.report.page import render
 
@@ -53,7 +56,7 @@ def data():
 @pytest.fixture(scope="module")
 def report(data, folder):
     """Write a page with figures, some of them alone and some in tabs."""
-    only = ["dots_and_boxes", "ranking_heatmap", "blob_plot", "lines_over_schemes", "case_heatmap"]
+    only = ["dots_and_boxes", "ranking_heatmap", "places", "lines_over_schemes", "case_heatmap"]
     return build_report(data, folder / "report.html", figures=folder / "figures", only=only).page
 
 
@@ -309,7 +312,7 @@ def test_strange_runs_give_sensible_pages(visit, folder, name):
 def test_hostile_names_are_shown_as_they_are(visit, folder):
     data = synthetic_report(cases=5, names=HOSTILE, bootstrap=60, failing=0.3, title="<b>bold</b> & \u202eright")
     path = build_report(
-        data, folder / "hostile.html", figures=folder / "hostile", only=["blob_plot", "dots_and_boxes"]
+        data, folder / "hostile.html", figures=folder / "hostile", only=["places", "dots_and_boxes"]
     ).page
     page = visit(path)
     shown = page.locator("#board tbody th bdi").evaluate_all("(all) => all.map((each) => each.textContent)")
@@ -324,6 +327,47 @@ def test_hostile_names_are_shown_as_they_are(visit, folder):
     assert page.evaluate("document.querySelectorAll('h1 b').length") == 0
     assert not too_wide(page)
     page.screenshot(path=SCREENS / "hostile.png", full_page=True)
+
+
+@pytest.fixture(scope="module")
+def table(folder):
+    """Write a table with some hostile names, and the page of its ranking."""
+    generator = np.random.default_rng(1)
+    rows = [
+        (name, f"case {case}", task, float(np.clip(generator.normal(0.9 - 0.03 * place, 0.05), 0, 1)))
+        for place, name in enumerate(("alpha", "beta", *HOSTILE[:5]))
+        for case in range(14)
+        for task in ("liver", "spleen")
+        if (place, case) != (1, 3)
+    ]
+    scores = pl.DataFrame(rows, schema=["submission", "case", "task", "value"], orient="row")
+    scores.write_csv(folder / "scores.csv")
+    ranking = podium.rank(folder / "scores.csv", better="higher", missing="worst", bootstrap=200)
+    return ranking, ranking.report(folder / "table", formats=["svg"])
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_the_page_of_a_table_looks_right(visit, table, size, scheme):
+    ranking, path = table
+    page = visit(path, size=size, scheme=scheme)
+    assert not too_wide(page)
+    assert page.title() == page.locator("h1").inner_text() == "scores.csv"
+    shown = page.locator("#board tbody th bdi").evaluate_all("(all) => all.map((name) => name.textContent)")
+    assert shown == [entry.submission for entry in ranking.leaderboard.entries]
+    values = page.locator("#board tbody tr").first.locator("td").all_inner_texts()
+    assert values[0] == "1"
+    assert [value.partition("\n")[0] for value in values[3:]] == [
+        column.shown(ranking.leaderboard.entries[0].values[column.name]) for column in ranking.leaderboard.columns
+    ]
+    for element in ("h1", ".headline", "#board", "footer"):  # nothing sticks to the edge
+        assert page.locator(element).first.bounding_box()["x"] >= 12
+    assert page.locator("figure svg").count() == 7
+    assert page.evaluate("document.querySelectorAll('script, main b script').length") == 0
+    page.locator("summary").click()
+    assert page.locator("details tbody tr").count() == len(ranking.sensitivity.alternatives)
+    assert serious(page) == []
+    page.screenshot(path=SCREENS / f"table-{size['width']}-{scheme}.png", full_page=True)
 
 
 def test_without_scripts_the_page_still_tells(browser, report, data):

@@ -297,7 +297,7 @@ def test_a_seal_sees_changes_and_not_caches():
     thing = _Thing()
     truth = {"array": np.zeros(3), "thing": thing, "case": Case("1"), "set": {1}, "nan": math.nan}
     truth["itself"] = truth
-    seal = Seal.on(truth)
+    seal = Seal(truth)
     assert not seal.broken
     with pytest.raises(ValueError, match="read-only"):
         truth["array"][0] = 1

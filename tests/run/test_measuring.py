@@ -229,7 +229,7 @@ class ManyRows(Landmarks):
 
     measures: ClassVar[tuple[Measure, ...]] = (DISTANCE,)
 
-    def rows(self, case, truth):
+    def rows(self, case, truth):  # noqa: ARG002
         """Seven."""
         return tuple(f"{case.name}-{number}" for number in range(7))
 

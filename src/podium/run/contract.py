@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -152,50 +152,59 @@ def _named(value: Value) -> str:
     return f"{value.metric} ({value.target})" if value.target else str(value.metric)
 
 
-@dataclass(frozen=True, slots=True)
 class Seal:
-    """A truth that nobody may change: its arrays are made read-only, and what else it holds is remembered.
+    """A truth that nobody may change: its arrays are made read-only, and what else could be changed is remembered.
 
     Attributes whose name begins with an underscore, and cached properties, are an object's own business.
     """
 
-    truth: Any
-    content: Any
-
-    @classmethod
-    def on(cls, truth: Any) -> Seal:
-        """Seal a truth."""
-        return cls(truth, _content(truth, {}))
+    def __init__(self, truth: Any) -> None:
+        self.truth = truth
+        self._remembered: list[tuple[Any, list[tuple[str, Any]]]] = []
+        self._remember(truth, set())
 
     @property
     def broken(self) -> bool:
         """Whether it has been changed."""
-        return bool(_content(self.truth, {}) != self.content)
+        return any(not _alike(_members(thing), members) for thing, members in self._remembered)
+
+    def _remember(self, thing: Any, seen: set[int]) -> None:
+        """Go through everything that a truth holds, and remember what is in whatever could be changed."""
+        if thing is None or isinstance(thing, _PLAIN) or id(thing) in seen:
+            return
+        seen.add(id(thing))
+        if isinstance(thing, np.ndarray):
+            thing.flags.writeable = False
+            return
+        members = _members(thing)
+        parameters = getattr(type(thing), "__dataclass_params__", None)
+        if not isinstance(thing, tuple | frozenset) and not (parameters and parameters.frozen):
+            self._remembered.append((thing, members))
+        for _, member in members:
+            self._remember(member, seen)
 
 
-def _content(thing: Any, known: dict[int, int]) -> Any:
-    """Return what something holds, so that it can be compared later; arrays become read-only on the way."""
-    if isinstance(thing, np.ndarray):
-        thing.flags.writeable = False
-        return "array", id(thing), thing.shape, thing.dtype.str
-    if thing is None or isinstance(thing, str | bytes | int | float | complex):
-        return repr(thing)  # NaN is equal to itself here
-    if id(thing) in known:
-        return "seen", known[id(thing)]
-    known[id(thing)] = len(known)
+_PLAIN = (str, bytes, int, float, complex)
+
+
+def _members(thing: Any) -> list[tuple[str, Any]]:
+    """Return what something holds, one level deep, by name."""
     if isinstance(thing, Mapping):
-        return {repr(key): _content(value, known) for key, value in thing.items()}
+        return [(repr(key), value) for key, value in thing.items()]
     if isinstance(thing, list | tuple):
-        return type(thing).__name__, [_content(value, known) for value in thing]
+        return [("", value) for value in thing]
     if isinstance(thing, set | frozenset):
-        return "set", frozenset(map(repr, thing))
-    return type(thing).__qualname__, {
-        name: _content(value, known) for name, value in _attributes(thing).items() if not name.startswith("_")
-    }
-
-
-def _attributes(thing: Any) -> dict[str, Any]:
-    if is_dataclass(thing) and not isinstance(thing, type):
-        return {field.name: getattr(thing, field.name) for field in fields(thing)}
+        return [("", value) for value in sorted(thing, key=repr)]
+    if is_dataclass(thing):
+        return [(field.name, getattr(thing, field.name)) for field in fields(thing)]
     own = getattr(thing, "__dict__", {})
-    return {name: own[name] for name in own if not isinstance(getattr(type(thing), name, None), cached_property)}
+    cached = (name for name in own if isinstance(getattr(type(thing), name, None), cached_property))
+    return [(name, value) for name, value in own.items() if not name.startswith("_") and name not in {*cached}]
+
+
+def _alike(one: list[tuple[str, Any]], other: list[tuple[str, Any]]) -> bool:
+    """Return whether two things hold the same: plain values by what they are, everything else by being the same."""
+    return len(one) == len(other) and all(
+        name == known and (value is before or (isinstance(before, _PLAIN) and repr(value) == repr(before)))
+        for (name, value), (known, before) in zip(one, other, strict=True)
+    )

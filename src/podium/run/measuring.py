@@ -185,7 +185,7 @@ class _Measurement:
             truth = self._challenge.load(self._case)
         self._truth_files |= set(read)
         self._rows = self._challenge.rows(self._case, truth)
-        self._seal = Seal.on(truth)
+        self._seal = Seal(truth)
 
     def _measure(self, prediction: Prediction) -> None:
         """Measure one prediction, or note why that cannot be done, and whose fault it may be."""
