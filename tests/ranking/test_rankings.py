@@ -25,7 +25,7 @@ NOT_DRAWN = {
     "case_heatmap": "single cases",
     "accuracy_runtime": "No submission reported how long it took",
     "people_band": "how far people agree",
-    "metric_correlation": "nothing to compare it with",
+    "metric_correlation": "single cases",
 }
 WITHOUT_RESAMPLES = "how sure a ranking is needs resamples.*rank\\(bootstrap=1000\\), --bootstrap 1000"
 

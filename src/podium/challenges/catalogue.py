@@ -17,7 +17,7 @@ _GROUP = "podium.challenges"
 
 def challenges() -> dict[str, type[Challenge]]:
     """Return every challenge there is, by name."""
-    found: dict[str, type[Challenge]] = {}
+    known: dict[str, type[Challenge]] = {}
     here = Path(__file__).parent
     classes = [
         import_module(f"podium.challenges.{path.parent.name}.challenge").CHALLENGE
@@ -25,10 +25,10 @@ def challenges() -> dict[str, type[Challenge]]:
     ]
     classes += [entry_point.load() for entry_point in sorted(entry_points(group=_GROUP), key=lambda e: e.name)]
     for kind in classes:
-        if kind.name in found:
-            raise ValueError(f"two challenges are called {kind.name!r}: {found[kind.name]} and {kind}")
-        found[kind.name] = kind
-    return found
+        if kind.name in known:
+            raise ValueError(f"two challenges are called {kind.name!r}: {known[kind.name]} and {kind}")
+        known[kind.name] = kind
+    return known
 
 
 def get_challenge(name: str, *, edition: str = "document", **options: Any) -> Challenge:

@@ -51,7 +51,9 @@ def gaussian_dose(target: npt.NDArray[np.bool_], *, sigma_mm: float, spacing_mm:
     return np.asarray(gaussian_filter(np.asarray(target, np.float64), sigma, mode="reflect", truncate=4.0))
 
 
-def average_shifted_dose(dose: npt.NDArray[np.floating], shifts: npt.ArrayLike, *, within: Box | None = None) -> Floats:
+def average_shifted_dose(
+    dose: npt.NDArray[np.floating], shifts: npt.ArrayLike, *, within: Box | None = None, least: float = -np.inf
+) -> Floats:
     """Return the mean of a 2-D dose shifted by each of many displacements, given in pixels.
 
     Cubic spline interpolation; beyond the border the edge value goes on. The same as the mean of
@@ -65,6 +67,8 @@ def average_shifted_dose(dose: npt.NDArray[np.floating], shifts: npt.ArrayLike, 
         Rows and columns to move by, shape (shifts, 2); positive moves to higher indices. No shift gives no dose.
     within
         Compute only this part of the image, such as the box around a target.
+    least
+        What less than this counts as in each frame: splines undershoot, and no dose is negative.
 
     Examples
     --------
@@ -87,7 +91,7 @@ def average_shifted_dose(dose: npt.NDArray[np.floating], shifts: npt.ArrayLike, 
     coefficients = np.ascontiguousarray(spline_filter(padded, order=3, output=np.float64, mode="nearest"))
     part = within or Box((0, 0), image.shape)
     shape = tuple(high - low for low, high in zip(part.lower, part.upper, strict=True))
-    return np.asarray(average_of_shifts(coefficients, _SPLINE_MARGIN, moves - np.array(part.lower), shape))
+    return np.asarray(average_of_shifts(coefficients, _SPLINE_MARGIN, moves - np.array(part.lower), shape, least))
 
 
 def cumulative_dose_volume_histogram(dose: npt.ArrayLike, levels: npt.ArrayLike) -> Floats:

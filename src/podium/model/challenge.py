@@ -266,7 +266,8 @@ class Challenge(BaseModel, ABC):
     @property
     def decisive(self) -> tuple[Measure, ...]:
         """What general schemes rank by, and reports show first: each target of each measure that decides."""
-        return tuple(each for measure in self.measures if measure.judges and measure.decides for each in measure.each)
+        deciding = (measure for measure in self.measures if measure.judges and measure.decides)
+        return tuple(of_target for measure in deciding for of_target in measure.each)
 
     @property
     def options(self) -> dict[str, Any]:

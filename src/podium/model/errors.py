@@ -13,7 +13,7 @@ class InputError(ValueError):
 
     Parameters
     ----------
-    found
+    problem
         What is wrong, with the value found and the value expected.
     path
         The file it was found in.
@@ -21,11 +21,11 @@ class InputError(ValueError):
         What to do next.
     """
 
-    def __init__(self, found: str, *, path: str | Path | None = None, advice: str | None = None) -> None:
-        self.found = found
+    def __init__(self, problem: str, *, path: str | Path | None = None, advice: str | None = None) -> None:
+        self.problem = problem
         self.path = None if path is None else Path(path)
         self.advice = advice
-        message = found if path is None else f"{printable(str(path))}: {found}"
+        message = problem if path is None else f"{printable(str(path))}: {problem}"
         if advice:
             message = f"{message}. {advice}"
         super().__init__(printable(" ".join(message.split())))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from podium.io import digest, json_text
-from podium.model import InputError, Role, Status
+from podium.model import Case, InputError, Role, Status
 from podium.run.measuring import CaseJob, Prediction, measure_case
 from podium.run.record import Input
 from podium.run.results import leaderboard_document
@@ -102,8 +102,9 @@ def verify_run(run: Run, *, sample: int = 5, seed: int = 0, progress: Progress |
             advice="Evaluate it again, or verify it with the Podium that made it",
         )
     tell = (lambda what: lambda done, total: progress(what, done, total)) if progress else (lambda _: None)
-    inputs = _changed_inputs(run, tell("files hashed"))
-    cases, measurements = _remeasured(run, sample, seed, tell("cases measured"))
+    truth, all_cases, unusable = _truth(run)
+    inputs = _changed_inputs(run, all_cases, tell("files hashed")) + unusable
+    cases, measurements = _remeasured(run, truth, all_cases, sample, seed, tell("cases measured"))
     teams = [name for name in run.record.submissions if run.roles.get(name) is not Role.REFERENCE]
     hashes = {name: given.sha256 for name, given in run.record.submissions.items()}
     return Verification(
@@ -116,29 +117,41 @@ def verify_run(run: Run, *, sample: int = 5, seed: int = 0, progress: Progress |
     )
 
 
-def _changed_inputs(run: Run, progress: Callable[[int, int], None] | None) -> list[tuple[str, str, str]]:
+def _truth(run: Run) -> tuple[Path, list[Case], list[tuple[str, str, str]]]:
+    """Return where the truth is and its cases; none, with the reason, if they cannot be told any more."""
+    try:
+        truth = _place(run.record.truth, run.folder)
+        return truth, run.challenge.cases(truth), []
+    except (InputError, OSError) as error:
+        return Path(run.record.truth.path), [], [("the truth", "", f"cannot be used ({error})")]
+
+
+def _changed_inputs(
+    run: Run, cases: Sequence[Case], progress: Callable[[int, int], None] | None
+) -> list[tuple[str, str, str]]:
     """Hash every input again and return what differs: the truth or a submission, the file, and what is wrong."""
     inputs: list[tuple[str, Input, bool]] = [("the truth", run.record.truth, False)]
     inputs += [(name, given, True) for name, given in run.record.submissions.items()]
-    total, done, found = sum(len(given.sha256) for _, given, _ in inputs), 0, []
+    total, done, changed = sum(len(given.sha256) for _, given, _ in inputs), 0, []
     for name, given, packed in inputs:
         with ExitStack() as stack:
             try:
                 place = _place(given, run.folder)
-                root = stack.enter_context(opened(Submission(name, place))).root if packed else place
+                root = stack.enter_context(opened(Submission(name, place), cases)).root if packed else place
             except (InputError, OSError) as error:
-                found.append((name, "", f"cannot be opened ({error})"))
+                if given.sha256 or given.find(run.folder) is None:  # else nothing could be read of it then either
+                    changed.append((name, "", f"cannot be opened ({error})"))
                 continue
             for inside, expected in given.sha256.items():
                 path = next((path for path in (root / inside, place / inside) if path.is_file()), None)
                 if path is None:
-                    found.append((name, inside, "is gone"))
+                    changed.append((name, inside, "is gone"))
                 elif digest(path) != expected:
-                    found.append((name, inside, "has changed"))
+                    changed.append((name, inside, "has changed"))
                 done += 1
                 if progress is not None:
                     progress(done, total)
-    return found
+    return changed
 
 
 def _place(given: Input, folder: Path | None) -> Path:
@@ -149,44 +162,49 @@ def _place(given: Input, folder: Path | None) -> Path:
 
 
 def _remeasured(
-    run: Run, sample: int, seed: int, progress: Callable[[int, int], None] | None
+    run: Run, truth: Path, cases: list[Case], sample: int, seed: int, progress: Callable[[int, int], None] | None
 ) -> tuple[tuple[str, ...], list[tuple[str, str, str]]]:
     """Measure some cases again; return which, and what came out differently: submission, case and what."""
-    challenge = run.challenge
-    try:
-        truth = _place(run.record.truth, run.folder)
-    except InputError:
-        return (), []  # that it is gone is said of the inputs
-    cases = challenge.cases(truth)
+    challenge, time = run.challenge, run.challenge.time.name
     chosen = sorted(random.Random(seed).sample(cases, min(sample, len(cases))), key=lambda case: case.name)
-    found: list[tuple[str, str, str]] = []
+    differences: list[tuple[str, str, str]] = []
     with ExitStack() as stack:
-        teams: list[tuple[str, Files]] = []
-        for name, given in run.record.submissions.items():
-            try:
-                files = stack.enter_context(opened(Submission(name, _place(given, run.folder)), cases))
-            except (InputError, OSError) as error:
-                found.append((name, "", f"cannot be opened ({error})"))
-            else:
-                teams.append((name, files))
+        teams = {name: _files(name, given, run, cases, stack) for name, given in run.record.submissions.items()}
         built_in = [Prediction(name, built_in=True) for name in challenge.built_in]
         for number, case in enumerate(chosen, start=1):
-            predictions = [*(Prediction.among(name, files, case) for name, files in teams), *built_in]
-            again = measure_case(CaseJob(challenge, case, truth, tuple(predictions), {})).part
-            found += [(name, case.name, what) for name, what in again.faults]
-            found += _differences(run.measurements, again.table)
+            predictions = [
+                Prediction(name, status=Status.INVALID, reason=files)
+                if isinstance(files, str)
+                else Prediction.among(name, files, case)
+                for name, files in teams.items()
+            ]
+            again = measure_case(CaseJob(challenge, case, truth, (*predictions, *built_in), {})).part
+            faults = [(name, case.name, what) for name, what in again.faults]
+            differences += [fault for fault in faults if fault not in run.record.faults]
+            differences += _differences(run.measurements.filter(pl.col("metric") != time), again.table)
             if progress is not None:
                 progress(number, len(chosen))
-    return tuple(case.name for case in chosen), found
+    return tuple(case.name for case in chosen), differences
+
+
+def _files(name: str, given: Input, run: Run, cases: Sequence[Case], stack: ExitStack) -> Files | str:
+    """Return the files of a submission; why it cannot be opened, where it cannot, which fails every case."""
+    try:
+        return stack.enter_context(opened(Submission(name, _place(given, run.folder)), cases))
+    except (InputError, OSError) as error:
+        return str(error)
 
 
 def _differences(recorded: pl.DataFrame, again: pl.DataFrame) -> list[tuple[str, str, str]]:
     """Return one line for each submission and row of which anything differs."""
-    both = again.join(recorded, on=_KEYS, how="left", suffix="_recorded", coalesce=True)
-    found: dict[tuple[str, str], str] = {}
+    same_rows = recorded.filter(pl.col("case").is_in(again["case"].unique().to_list()))
+    both = again.join(same_rows, on=_KEYS, how="full", suffix="_recorded", coalesce=True)
+    lines: dict[tuple[str, str], str] = {}
     for row in both.iter_rows(named=True):
         if row["status_recorded"] is None:
             what = "was not recorded"
+        elif row["status"] is None:
+            what = "was recorded, and does not come out now"
         elif row["status"] != row["status_recorded"]:
             what = f"is {row['status']}, was {row['status_recorded']}"
         elif not _equal(row["value"], row["value_recorded"]):
@@ -194,8 +212,8 @@ def _differences(recorded: pl.DataFrame, again: pl.DataFrame) -> list[tuple[str,
         else:
             continue
         name = f"{row['metric']} {row['target']}".rstrip()
-        found.setdefault((row["submission"], row["case"]), f"{name} {what}")
-    return [(*key, what) for key, what in found.items()]
+        lines.setdefault((row["submission"], row["case"]), f"{name} {what}")
+    return [(*key, what) for key, what in lines.items()]
 
 
 def _equal(one: float | None, two: float | None) -> bool:

@@ -201,7 +201,7 @@ class CSV2026(Challenge):
         try:
             unusable = read_sample(path, shapes=dict.fromkeys(VIEWS, SHAPE)).problems.values()
         except InputError as error:
-            return [*problems, error.found]
+            return [*problems, error.problem]
         return problems + [problem.removeprefix(f"{path.name}: ") for problem in unusable]
 
     @property

@@ -139,4 +139,4 @@ def read_baseline_seconds(truth: Path) -> float | None:
     try:
         return positive_number(settings["baseline_seconds"], "baseline_seconds")
     except InputError as error:
-        raise InputError(error.found, path=path, advice=error.advice) from None
+        raise InputError(error.problem, path=path, advice=error.advice) from None

@@ -108,7 +108,7 @@ class TrackRAD2025(RatedChallenge):
             distance("hd95", "HD95"),
             distance("masd", "MASD"),
             distance("centre_distance", "Centre distance"),
-            Measure("relative_d98", "Relative D98", Direction.HIGHER, price=nothing),
+            Measure("relative_d98", "Relative D98", Direction.HIGHER, minimum=0, price=nothing),
         )
         count = Measure("frames", "Frames", minimum=1, price=Price(frames, "none: it follows from the truth"))
         return (*judged, count, *(_spread_measures(judged[:4]) if code else ()))
@@ -260,7 +260,7 @@ class TrackRAD2025(RatedChallenge):
             try:
                 check_shape(read_sequence(case.files[0]), guess, path=prediction)
             except InputError as error:
-                problems.append(". ".join(filter(None, (error.found, error.advice))))
+                problems.append(". ".join(filter(None, (error.problem, error.advice))))
         if not guess.labels.size:
             problems.append("no frame has a target: every pixel is 0")
         elif self.edition == "code" and guess.labels.max() > 1:

@@ -103,7 +103,7 @@ def _delivered(plan: Plan, shifts: Floats, frames: int) -> Floats:
     target = Box(
         tuple(np.subtract(own.lower, window.lower).tolist()), tuple(np.subtract(own.upper, window.lower).tolist())
     )
-    average = average_shifted_dose(plan.dose[window.slices], shifts, within=target)
+    average = average_shifted_dose(plan.dose[window.slices], shifts, within=target, least=0.0)
     return np.asarray(average[plan.target[own.slices]] * (len(shifts) / frames))
 
 

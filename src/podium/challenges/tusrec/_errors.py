@@ -41,7 +41,7 @@ def shape_problems(prediction: ScanPrediction, scan: Scan | None = None) -> list
             try:
                 shapes[name] = prediction.numbers(name)[0]
             except InputError as error:
-                problems.append(error.found)
+                problems.append(error.problem)
     for name, shape in shapes.items():
         expected = _expected(name, scan)
         if len(shape) != len(expected) or any(b not in (None, a) for a, b in zip(shape, expected, strict=True)):
@@ -85,7 +85,7 @@ def non_finite(prediction: ScanPrediction) -> list[str]:
             elif not np.isfinite(prediction.small(name)).all():
                 problems.append(f"{name}: a landmark has a coordinate that is not a finite number")
         except InputError as error:
-            problems.append(error.found)
+            problems.append(error.problem)
     return problems
 
 
@@ -155,4 +155,4 @@ def naming(prediction: ScanPrediction, name: str) -> Iterator[None]:
     except InputError as error:
         if error.path is not None:
             raise
-        raise InputError(f"{name}: {error.found}", path=prediction.path) from None
+        raise InputError(f"{name}: {error.problem}", path=prediction.path) from None

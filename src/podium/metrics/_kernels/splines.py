@@ -8,11 +8,12 @@ from podium._jit import kernel
 
 
 @kernel
-def average_of_shifts(coefficients, margin, shifts, shape):
+def average_of_shifts(coefficients, margin, shifts, shape, least):
     """Return the mean over all shifts of a cubic B-spline image, moved by each; beyond its border the edge goes on.
 
     `coefficients` are those of the image with `margin` edge pixels added on each side. The shift of a frame is the
-    same for every pixel, so its weights are computed once per row and column.
+    same for every pixel, so its weights are computed once per row and column. In each frame, what is less than `least`
+    counts as that.
     """
     rows, columns = shape
     high, wide = coefficients.shape
@@ -31,7 +32,7 @@ def average_of_shifts(coefficients, margin, shifts, shape):
                     for b in range(4):
                         part += column_weight[j, b] * line[min(max(column_start[j] + b, 0), wide - 1)]
                     value += row_weight[i, a] * part
-                result[i, j] += value
+                result[i, j] += max(value, least)
     return result / max(shifts.shape[0], 1)
 
 
