@@ -28,14 +28,16 @@ def rows() -> list[Row]:
     run = synthetic_run(SUBMISSIONS, CASES, failing=0.01, baseline=True)
     with tempfile.TemporaryDirectory() as folder:
         started = time.perf_counter()
-        data = gather(*run, bootstrap=1000)
-        gathered = time.perf_counter()
-        built = build_report(data, Path(folder) / "report.html", figures=Path(folder) / "figures")
+        ranking = run.rank(bootstrap=1000)
+        for inference in ("stability", "left_out", "confidence", "sensitivity"):
+            getattr(ranking, inference)  # computed when first asked for
+        ranked = time.perf_counter()
+        built = build_report(gather(ranking), Path(folder) / "report.html", figures=Path(folder) / "figures")
         ended = time.perf_counter()
     what = f"report, {SUBMISSIONS} × {CASES}"
     return [
         Row(
-            f"{what}: {gathered - started:.0f} s ranking, {ended - gathered:.0f} s page with {built.figures} figures",
+            f"{what}: {ranked - started:.0f} s ranking, {ended - ranked:.0f} s page with {built.figures} figures",
             ended - started,
             {"allowed": SECONDS},
             unit="s",

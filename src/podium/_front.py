@@ -308,11 +308,10 @@ def demo(
     before, after, progress
         Are told what is about to be done, and what came out.
     """
-    kinds = challenges()
     if challenge is not None:
         chosen = [_challenge(challenge, "document", None)]
     else:
-        chosen = [kind.made() for kind in kinds.values() if kind.write_demo is not Challenge.write_demo]
+        chosen = [rules for rules in (kind.made() for kind in challenges().values()) if rules.has_demo]
     runs = []
     for rules in chosen:
         folder = Path(out) / rules.name

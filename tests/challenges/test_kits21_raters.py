@@ -152,7 +152,9 @@ def test_the_truth_of_a_case_is_read_once_for_all_submissions(folders, monkeypat
 
 def test_every_annotation_is_on_record(folders):
     truth, teams = folders
-    measured = measure_all(get_challenge("kits21", references="samples"), truth=truth, submissions=find_submissions(teams))
+    measured = measure_all(
+        get_challenge("kits21", references="samples"), truth=truth, submissions=find_submissions(teams)
+    )
     assert len(measured.truth) == CASES * 8
 
 

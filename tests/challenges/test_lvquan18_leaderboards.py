@@ -193,7 +193,7 @@ def test_no_price_stands_for_a_missing_number():
 
 
 def test_every_way_to_be_incomplete():
-    """One phase, one index, a number that is undefined, twelve images, all images; and a baseline, which never ranks."""
+    """One phase, one index, an undefined number, twelve images, all images; and a baseline, which never ranks."""
     images = [f"sub-01-{number:02d}" for number in range(1, 15)]
     fourteen = team(*[np.ones(14)] * 3, np.zeros(14))
     names = ("whole", "phase", "index", "undefined", "many", "lost", "simple")
@@ -241,14 +241,14 @@ class Grades(Challenge):
     row_words: ClassVar[tuple[str, str]] = ("pupil", "pupils")
     measures: ClassVar[tuple[Measure, ...]] = (Measure("grade", "Grade", Direction.LOWER, price=NOT_RANKED),)
 
-    def cases(self, truth):
+    def cases(self, truth):  # noqa: ARG002
         """Find nothing."""
         return []
 
     def load(self, case):
         """Read nothing."""
 
-    def measure(self, case, truth, prediction):
+    def measure(self, case, truth, prediction):  # noqa: ARG002
         """Measure nothing."""
         return []
 

@@ -5,9 +5,9 @@ import polars as pl
 import pytest
 
 from podium.challenges import get_challenge
-from podium.run.engine import tabulated
 from podium.model import Agreement, Status
 from podium.ranking import leaderboard_of
+from podium.run.measuring import tabulated
 
 INDICES = ["A1", "A2", "D1", "D2", "D3", *(f"RWT{n}" for n in range(1, 7))]
 

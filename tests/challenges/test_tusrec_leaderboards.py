@@ -150,7 +150,7 @@ def test_the_runtime_of_failed_scans_is_that_of_the_slowest(edition):
         "the slow one": {"s1": 0.6, "s2": 0.6, "s3": None},
         "two": {"s1": None, "s2": None, "s3": 0.6},
     }
-    seconds = dict.fromkeys(scans, {"s1": 10.0, "s2": 20.0, "s3": 60.0})
+    seconds = {team: {"s1": 10.0, "s2": 20.0, "s3": 60.0} for team in scans}
     board = board_of("tusrec", table_of(scans, seconds), edition=edition)
     assert scores(board, "seconds") == pytest.approx(
         {"none": 30.0, "the fast one": 140 / 3, "the slow one": 30.0, "two": 60.0}

@@ -1,6 +1,15 @@
 """Reading and writing files. Knows formats, not challenges."""
 
-from podium.io.documents import csv_text, json_text, parquet_bytes, write_atomically, write_bytes, write_text
+from podium.io.documents import (
+    Content,
+    csv_text,
+    encoded,
+    json_text,
+    parquet_bytes,
+    write_atomically,
+    write_bytes,
+    write_text,
+)
 from podium.io.inputs import digest, noting_files, read_text
 from podium.io.labelmaps import MAX_VOXELS, SUFFIXES, read_label_map, write_label_map
 from podium.io.scores import SCORE_COLUMNS, read_scores
@@ -10,8 +19,10 @@ __all__ = [
     "MAX_VOXELS",
     "SCORE_COLUMNS",
     "SUFFIXES",
+    "Content",
     "csv_text",
     "digest",
+    "encoded",
     "json_text",
     "noting_files",
     "parquet_bytes",

@@ -8,14 +8,26 @@ import json
 import math
 import os
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["csv_text", "json_text", "parquet_bytes", "write_atomically", "write_bytes", "write_text"]
+__all__ = [
+    "Content",
+    "csv_text",
+    "encoded",
+    "json_text",
+    "parquet_bytes",
+    "write_atomically",
+    "write_bytes",
+    "write_text",
+]
+
+Content: TypeAlias = "bytes | str | Mapping[str, Any] | pl.DataFrame | tuple[Iterable[str], Iterable[Iterable[Any]]]"
+"""What a file may hold: bytes, text, a document for JSON, a table, or the header and the lines of a CSV file."""
 
 _KEPT = 24  # characters of a file's name, at either end; with twice as many, of four bytes each, no name is too long
 
@@ -72,6 +84,31 @@ def parquet_bytes(table: pl.DataFrame, *, metadata: dict[str, str] | None = None
     content = io.BytesIO()
     table.write_parquet(content, metadata=metadata)
     return content.getvalue()
+
+
+def encoded(name: str, content: Content) -> bytes:
+    """Return what a file of a name is to hold, as bytes.
+
+    Parameters
+    ----------
+    name
+        Its ending tells how a table is written: .parquet or .csv.
+    content
+        Bytes; text; a mapping, which becomes JSON; a table; or the header and the lines of a CSV file.
+    """
+    if isinstance(content, bytes):
+        return content
+    if isinstance(content, str):
+        text = content
+    elif isinstance(content, Mapping):
+        text = json_text(content)
+    elif isinstance(content, tuple):
+        text = csv_text(*content)
+    else:
+        if name.endswith(".parquet"):
+            return parquet_bytes(content)
+        text = content.write_csv()
+    return text.encode("utf-8", "backslashreplace")
 
 
 def json_text(document: Any) -> str:

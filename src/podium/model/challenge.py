@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, get_args
 
@@ -230,9 +232,20 @@ class Challenge(BaseModel, ABC):
         """Show what people look at over all cases of one submission, from its measurements alone."""
         return []
 
-    def write_demo(self, folder: Path) -> None:  # noqa: ARG002
-        """Write synthetic data in the challenge's own layout: `truth/`, and one folder a team in `submissions/`."""
-        raise InputError(f"there is no demo of {self.title}", advice="It needs Challenge.write_demo")
+    @property
+    def has_demo(self) -> bool:
+        """Whether there is a module `demo` beside the challenge's own."""
+        package = type(self).__module__.rpartition(".")[0]
+        return bool(package) and find_spec(f"{package}.demo") is not None
+
+    def write_demo(self, folder: Path) -> None:
+        """Write synthetic data in the challenge's own layout: `truth/`, and one folder a team in `submissions/`.
+
+        By default, `write` in the module `demo` beside the challenge's own does.
+        """
+        if not self.has_demo:
+            raise InputError(f"there is no demo of {self.title}", advice="It needs a module demo beside it")
+        import_module(f"{type(self).__module__.rpartition('.')[0]}.demo").write(folder)
 
     # Scoring.
 
@@ -305,7 +318,7 @@ def _refused(challenge: type[Challenge], error: ValidationError) -> InputError:
         return InputError(f"{challenge.title} has no option {name!r}", advice=f"Options of {challenge.name}: {known}")
     choices = get_args(challenge.model_fields[name].annotation)
     if first["type"] == "literal_error":
-        return InputError(f"{name} is one of {', '.join(map(str, choices))}, not {first['input']!r}")
-    return InputError(
-        f"{name} is {first['input']!r}: {str(cause or first['msg'])[:1].lower()}{str(cause or first['msg'])[1:]}"
-    )
+        named = ", ".join(str(choice) for choice in choices if choice != "")  # which stands for the default
+        return InputError(f"{name} is one of {named}, not {first['input']!r}")
+    problem = str(cause or first["msg"])
+    return InputError(f"{name} is {first['input']!r}: {problem[:1].lower()}{problem[1:]}")

@@ -7,10 +7,11 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator
 
-from podium.model.challenge import TOLERANCE_SCALES
+from podium.model.challenge import TOLERANCE_SCALES, Challenge
+from podium.model.cube import Cube
 from podium.model.errors import InputError
 
-__all__ = ["PositiveNumber", "ToleranceScale", "positive_number"]
+__all__ = ["PositiveNumber", "ToleranceScale", "other_tolerances", "positive_number"]
 
 
 def positive_number(value: Any, name: str = "this") -> float:
@@ -35,6 +36,16 @@ def _scale(value: float) -> float:
     if value not in TOLERANCE_SCALES:
         raise ValueError("there are: 0.5, 1, 2")
     return value
+
+
+def other_tolerances(challenge: Challenge, cube: Cube, measure: str, target: str) -> dict[str, Challenge]:
+    """Return a challenge at other multiples of its tolerance (`tolerance_scale`), where these were measured."""
+    own = challenge.options["tolerance_scale"]
+    return {
+        f"tolerance × {scale:g}": challenge.varied(tolerance_scale=scale)
+        for scale, ending in TOLERANCE_SCALES.items()
+        if scale != own and cube.has(f"{measure}{ending}", target)
+    }
 
 
 PositiveNumber = Annotated[float, BeforeValidator(_positive)]

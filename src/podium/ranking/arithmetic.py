@@ -23,6 +23,7 @@ __all__ = [
     "mean_rank",
     "min_max_score",
     "rounded",
+    "several_lengths",
     "tie_broken_ranks",
     "weighted_mean",
     "weighted_sum",
@@ -214,13 +215,13 @@ def loading_line(seconds: Floats, frames: Floats, weights: Floats) -> tuple[Floa
         mean_seconds = weighted_sum(seconds, weights) / count
         spread = weighted_sum(defined * np.square(offset), weights) / count - np.square(mean_offset)
         joint = weighted_sum(seconds * offset, weights) / count - mean_offset * mean_seconds
-        distinct = _distinct(frames, defined, weights)
+        distinct = several_lengths(frames, defined, weights)
         rate = np.where(distinct, joint / spread, mean_seconds / (mean_offset + centre))
         loading = np.where(distinct, mean_seconds - rate * (mean_offset + centre), 0.0)
     return np.where(count > 0, loading, np.nan), np.where(count > 0, rate, np.nan)
 
 
-def _distinct(frames: Floats, defined: Floats, weights: Floats) -> npt.NDArray[np.bool_]:
+def several_lengths(frames: Floats, defined: Floats, weights: Floats) -> npt.NDArray[np.bool_]:
     """Return whether the rows that count have at least two frame counts, shape (sets, submissions)."""
     kinds = np.stack([(frames == kind).astype(np.float64) for kind in np.unique(frames)])
     present = [(weights @ (defined * kind).T) > 0 for kind in kinds]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from podium import __version__
-from podium.io import csv_text, json_text
+from podium.io import Content
 from podium.metrics import metrics
 from podium.model import Challenge
 from podium.ranking.inference.variability import Interval, interval_of
@@ -99,7 +99,7 @@ def _order(keys: Any, key: tuple[str, str]) -> tuple[int, int]:
     return targets.index(key[1]), metrics.index(key[0])
 
 
-def survey_files(challenge: Challenge, survey: Survey, *, truth: Path) -> dict[str, bytes]:
+def survey_files(challenge: Challenge, survey: Survey, *, truth: Path) -> dict[str, Content]:
     """Return raters.json, variability.csv, tolerances.csv, cases.csv, pairs.csv and counted_out.csv."""
     summary = survey.summary
     tables: dict[str, tuple[tuple[str, ...], Any]] = {
@@ -115,9 +115,8 @@ def survey_files(challenge: Challenge, survey: Survey, *, truth: Path) -> dict[s
         "pairs": (("case", "group", "one", "other", "target", "metric", "percentile", "value"), _pair_lines(survey)),
         "counted_out": (("case", "reason"), survey.counted_out.items()),
     }
-    texts = {f"{name}.csv": csv_text(head, lines) for name, (head, lines) in tables.items()}
-    texts["raters.json"] = json_text(survey_document(challenge, survey, truth=truth))
-    return {name: text.encode("utf-8", "backslashreplace") for name, text in texts.items()}
+    files: dict[str, Content] = {f"{name}.csv": table for name, table in tables.items()}
+    return files | {"raters.json": survey_document(challenge, survey, truth=truth)}
 
 
 def survey_document(challenge: Challenge, survey: Survey, *, truth: Path) -> dict[str, Any]:

@@ -132,7 +132,8 @@ def _heavy(drawn: Sequence[Drawing]) -> set[str]:
 def _shown(drawn: Drawing, folder: str, *, as_svg: bool) -> ShownFigure:
     label = drawn.suffix
     alt = f"{drawn.kind.title}{f': {label}' if label else ''}. Told by the caption and the tables."
-    files = f"{folder}/{drawn.name}.{{{','.join(path.suffix[1:] for path in drawn.files)}}}" if drawn.files else ""
+    endings = ",".join(path.suffix[1:] for path in drawn.files)
+    files = f"{folder}/{drawn.name}.{f'{{{endings}}}' if len(drawn.files) > 1 else endings}" if endings else ""
     share = _share(drawn.inline)
     as_picture = next((path for path in drawn.files if path.suffix == ".png"), None)
     if as_svg or as_picture is None:

@@ -8,14 +8,14 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 
-from podium.io import json_text, parquet_bytes
+from podium.io import Content
 from podium.model import Challenge, InputError
 from podium.run.engine import Evaluation, measure_all
 from podium.run.folder import RunFolder
 from podium.run.parts import sole_writer
 from podium.run.pools import Threads, dask_pool
 from podium.run.record import RunRecord
-from podium.run.results import failures_text, leaderboard_files, metrics_files
+from podium.run.results import leaderboard_files, metrics_files
 from podium.run.runs import Run, failures_frame
 from podium.run.submissions import Limits, find_submissions
 
@@ -103,16 +103,15 @@ def evaluate_into(
     return run
 
 
-def _files(run: Run, found: Evaluation) -> dict[str, bytes]:
+def _files(run: Run, evaluation: Evaluation) -> dict[str, Content]:
     """Return everything that a run folder holds."""
-    files = {
-        "measurements.parquet": parquet_bytes(found.table),
-        "failures.csv": failures_text(found.failures).encode("utf-8", "backslashreplace"),
-        "run.json": json_text(run.record.document()).encode("utf-8", "backslashreplace"),
-        **metrics_files(found.table, list(found.roles)),
+    files: dict[str, Content] = {
+        "measurements.parquet": evaluation.table,
+        "failures.csv": (run.failures.columns, run.failures.iter_rows()),
+        "run.json": run.record.document(),
+        **metrics_files(evaluation.table, list(evaluation.roles)),
     }
     if not run.withheld:
-        files |= leaderboard_files(run.leaderboard, found.challenge.options)
-        tables = found.challenge.further_tables(run.cube, run.roles)
-        files |= {name: text.encode("utf-8", "backslashreplace") for name, text in tables.items()}
+        files |= leaderboard_files(run.leaderboard, evaluation.challenge.options)
+        files |= evaluation.challenge.further_tables(run.cube, run.roles)
     return files

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from podium.io import json_text, write_bytes
+from podium.io import Content, encoded, write_bytes
 from podium.model import InputError
 from podium.run.parts import LOCK, Parts, sole_writer
 
@@ -105,7 +105,7 @@ class RunFolder:
         figures = sorted(path.relative_to(self.path).as_posix() for path in drawn)
         return [*names, *(name for name in metrics if (self.path / name).is_file()), *figures]
 
-    def replace(self, files: Mapping[str, bytes]) -> None:
+    def replace(self, files: Mapping[str, Content]) -> None:
         """Let a whole run appear in place of what was here, which stays until the new one is complete."""
         staged = self.path / _NEW
         shutil.rmtree(staged, ignore_errors=True)
@@ -113,11 +113,11 @@ class RunFolder:
             path = staged / name
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("wb") as file:
-                file.write(content)
+                file.write(encoded(name, content))
                 file.flush()
                 os.fsync(file.fileno())
         plan = {"files": list(files), "before": self.written()}
-        write_bytes(staged / _COMPLETE, json_text(plan).encode())
+        write_bytes(staged / _COMPLETE, encoded(_COMPLETE, plan))
         self._carry_on()
 
     def recover(self) -> None:
@@ -148,12 +148,12 @@ class RunFolder:
         self._list(new)
         shutil.rmtree(staged)
 
-    def add(self, files: Mapping[str, bytes], *, overwrite: bool = False) -> None:
+    def add(self, files: Mapping[str, Content], *, overwrite: bool = False) -> None:
         """Write more files, each complete or not at all; others' files are overwritten only where that is asked for."""
         self.claim(files, overwrite=overwrite)
         for name, content in files.items():
             (self.path / name).parent.mkdir(parents=True, exist_ok=True)
-            write_bytes(self.path / name, content)
+            write_bytes(self.path / name, encoded(name, content))
 
     def claim(self, names: Iterable[str], *, overwrite: bool = False) -> None:
         """List files as Podium's before they are written; refuse those that are there and are somebody else's."""
@@ -175,7 +175,7 @@ class RunFolder:
 
     def _list(self, names: Iterable[str]) -> None:
         document: dict[str, Any] = {"schema": 1, "files": sorted(set(names))}
-        write_bytes(self.path / _MANIFEST, json_text(document).encode())
+        write_bytes(self.path / _MANIFEST, encoded(_MANIFEST, document))
 
     def _remove(self, names: set[str]) -> None:
         for name in sorted(names):

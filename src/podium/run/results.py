@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from podium import __version__
-from podium.io import csv_text, json_text
+from podium.io import Content
 from podium.model import InputError, Leaderboard, Measure
 from podium.ranking import Ranking
 from podium.run.folder import RunFolder
 
 __all__ = [
-    "failures_text",
     "leaderboard_document",
     "leaderboard_files",
     "metrics_document",
@@ -58,33 +58,27 @@ def _aggregate(numbers: Sequence[float]) -> dict[str, float | None]:
     }
 
 
-def metrics_files(table: pl.DataFrame, names: Sequence[str]) -> dict[str, bytes]:
+def metrics_files(table: pl.DataFrame, names: Sequence[str]) -> dict[str, Content]:
     """Return metrics/<submission>.json of every submission."""
     parts = {str(name[0]): own for name, own in table.partition_by("submission", as_dict=True).items()}
     return {
-        f"metrics/{_file_name(name, index)}.json": json_text(metrics_document(parts.get(name, table.clear()))).encode()
+        f"metrics/{_file_name(name, index)}.json": metrics_document(parts.get(name, table.clear()))
         for index, name in enumerate(sorted(names))
     }
 
 
-def failures_text(failures: Sequence[Sequence[str]]) -> str:
-    """Return failures.csv."""
-    return csv_text(("submission", "case", "status", "reason"), failures)
-
-
-def leaderboard_files(board: Leaderboard, made_with: Mapping[str, Any]) -> dict[str, bytes]:
+def leaderboard_files(board: Leaderboard, made_with: Mapping[str, Any]) -> dict[str, Content]:
     """Return leaderboard.csv, .json and .md; the second also says which options made it."""
     names = [column.name for column in board.columns]
     lines = [
         [entry.place or "", entry.submission, entry.role, *(_cell(entry.values[name]) for name in names), entry.remark]
         for entry in board.entries
     ]
-    texts = {
-        "leaderboard.csv": csv_text(("place", "submission", "role", *names, "remark"), lines),
-        "leaderboard.json": json_text(leaderboard_document(board, made_with)),
+    return {
+        "leaderboard.csv": (("place", "submission", "role", *names, "remark"), lines),
+        "leaderboard.json": leaderboard_document(board, made_with),
         "leaderboard.md": _markdown(board),
     }
-    return {name: text.encode("utf-8", "backslashreplace") for name, text in texts.items()}
 
 
 def leaderboard_document(board: Leaderboard, made_with: Mapping[str, Any]) -> dict[str, Any]:
@@ -116,13 +110,12 @@ def ranking_document_of(ranking: Ranking) -> dict[str, Any]:
     return ranking.document | {"leaderboard": board} if ranking.bootstrap else board
 
 
-def ranking_files(ranking: Ranking) -> dict[str, bytes]:
+def ranking_files(ranking: Ranking) -> dict[str, Content]:
     """Return what tells how sure a ranking is: ranking.json, and tables."""
     if not ranking.bootstrap:
         return {}
-    texts = {f"{name}.csv": table.write_csv() for name, table in ranking.tables.items()}
-    texts["ranking.json"] = json_text(ranking_document_of(ranking))
-    return {name: text.encode("utf-8", "backslashreplace") for name, text in texts.items()}
+    tables: dict[str, Content] = {f"{name}.csv": table for name, table in ranking.tables.items()}
+    return tables | {"ranking.json": ranking_document_of(ranking)}
 
 
 def write_ranking(ranking: Ranking, published: Mapping[str, Any], out: Path | None, run: Path | None) -> Path | None:
@@ -140,22 +133,27 @@ def write_ranking(ranking: Ranking, published: Mapping[str, Any], out: Path | No
         The run folder, if the ranking comes from one.
     """
     others = {name: value for name, value in ranking.made_with.items() if published.get(name) != value}
-    files = ranking_files(ranking)
-    if out is None and run is None:
+    if out is None and run is not None and others:
+        out = run / "rankings" / _folder_name(others)
+    out = out or run
+    if out is None:
         return None
-    if out is None and run is not None:
-        out = run
-        if others:
-            told = "-".join(f"{name}={value}" for name, value in sorted(others.items()) if value is not None)
-            out = run / "rankings" / "".join(c if c.isalnum() or c in "-_.=" else "_" for c in told)[:120]
-    assert out is not None
-    if run is None or out != run:
-        if (out / "run.json").exists():
-            raise InputError("a run is here, whose own board stays", path=out, advice="Give another folder as --out")
+    own = run is not None and out.resolve() == run.resolve() and not others
+    if not own and (out / "run.json").exists():
+        raise InputError("a run is here, whose own board stays", path=out, advice="Give another folder as --out")
+    files = ranking_files(ranking)
+    if not own:
         files |= leaderboard_files(ranking.leaderboard, ranking.made_with)
     out.mkdir(parents=True, exist_ok=True)
-    RunFolder(out, mark="leaderboard.json" if out != run else "run.json").add(files)
+    RunFolder(out, mark="run.json" if own else "leaderboard.json").add(files)
     return out
+
+
+def _folder_name(options: Mapping[str, Any]) -> str:
+    """Return a folder name for options: in words as far as it goes, and a digest where that is not everything."""
+    words = "-".join(f"{name}={value}" for name, value in sorted(options.items()) if value is not None)
+    kept = "".join(c if c.isalnum() or c in "-_.=" else "_" for c in words)[:100]
+    return kept if kept == words else f"{kept}~{sha256(words.encode()).hexdigest()[:8]}"
 
 
 def _column(measure: Measure) -> dict[str, Any]:

@@ -119,11 +119,13 @@ def verify_run(run: Run, *, sample: int = 5, seed: int = 0, progress: Progress |
 
 def _truth(run: Run) -> tuple[Path, list[Case], list[tuple[str, str, str]]]:
     """Return where the truth is and its cases; none, with the reason, if they cannot be told any more."""
+    truth = run.record.truth.find(run.folder)
+    if truth is None:
+        return Path(run.record.truth.path), [], []  # that it is gone is said of the inputs
     try:
-        truth = _place(run.record.truth, run.folder)
         return truth, run.challenge.cases(truth), []
     except (InputError, OSError) as error:
-        return Path(run.record.truth.path), [], [("the truth", "", f"cannot be used ({error})")]
+        return truth, [], [("the truth", "", f"cannot be used ({error})")]
 
 
 def _changed_inputs(
@@ -198,7 +200,7 @@ def _files(name: str, given: Input, run: Run, cases: Sequence[Case], stack: Exit
 def _differences(recorded: pl.DataFrame, again: pl.DataFrame) -> list[tuple[str, str, str]]:
     """Return one line for each submission and row of which anything differs."""
     same_rows = recorded.filter(pl.col("case").is_in(again["case"].unique().to_list()))
-    both = again.join(same_rows, on=_KEYS, how="full", suffix="_recorded", coalesce=True)
+    both = again.join(same_rows, on=_KEYS, how="full", suffix="_recorded", coalesce=True).sort(_KEYS)
     lines: dict[tuple[str, str], str] = {}
     for row in both.iter_rows(named=True):
         if row["status_recorded"] is None:

@@ -39,7 +39,7 @@ from podium.model import (
     Value,
     View,
 )
-from podium.model.options import PositiveNumber, ToleranceScale
+from podium.model.options import PositiveNumber, ToleranceScale, other_tolerances
 from podium.ranking import competition_ranks, counted_seconds, min_max_score, weighted_mean
 
 STRUCTURES = {"plaque": (1,), "vessel": (2,)}
@@ -212,11 +212,7 @@ class CSV2026(Challenge):
 
     def alternatives(self, cube: Cube) -> dict[str, Challenge]:
         """Score surface Dice at half and at twice the tolerance, where that was measured."""
-        return {
-            f"tolerance × {scale:g}": self.varied(tolerance_scale=scale)
-            for scale, ending in TOLERANCE_SCALES.items()
-            if scale != self.tolerance_scale and cube.has(f"nsd{ending}", TARGETS[0])
-        }
+        return other_tolerances(self, cube, "nsd", TARGETS[0])
 
     def score(self, cube: Cube, weights: Floats, ranked: Sequence[bool]) -> Scores:
         """Weigh segmentation, classification and (in `document`) time."""
@@ -258,12 +254,6 @@ class CSV2026(Challenge):
         # Means that only rounding tells apart are equal; else one of them would get 100 points and the other none.
         relative = np.round(seconds / self.baseline_seconds, _TIME_DIGITS)
         return seconds, min_max_score(relative, lowest=SHORTEST, highest=LONGEST, among=ranked)
-
-    def write_demo(self, folder: Path) -> None:
-        """Write a small truth and several teams."""
-        from podium.challenges.csv2026.demo import write
-
-        write(folder)
 
     def notes(self, cube: Cube) -> tuple[str, ...]:
         """Say what the scores rest on, who failed what, and who has no time."""

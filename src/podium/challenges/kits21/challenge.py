@@ -30,7 +30,7 @@ from podium.model import (
     Value,
     View,
 )
-from podium.model.options import ToleranceScale
+from podium.model.options import ToleranceScale, other_tolerances
 from podium.ranking import average_of_ranks, weighted_mean
 from podium.raters import FUSIONS, PEOPLE, RatedChallenge, RaterAgreement, agreed_values, rater_measures, undefined
 
@@ -239,11 +239,7 @@ class KiTS21(RatedChallenge):
 
     def alternatives(self, cube: Cube) -> dict[str, Challenge]:
         """Score surface Dice at half and at twice the tolerance, where that was measured."""
-        return {
-            f"tolerance × {scale:g}": self.varied(tolerance_scale=scale)
-            for scale, ending in TOLERANCE_SCALES.items()
-            if scale != self.tolerance_scale and cube.has(f"surface_dice{ending}", "mass")
-        }
+        return other_tolerances(self, cube, "surface_dice", "mass")
 
     def score(self, cube: Cube, weights: Floats, ranked: Sequence[bool]) -> Scores:
         """Average over cases, rank each of six values (`code`: one Dice, one surface Dice), average the ranks."""
@@ -257,12 +253,6 @@ class KiTS21(RatedChallenge):
                 for region, values in rows.items()
             ]
         return average_of_ranks(criteria, among=ranked, emphasis=self.emphasis)
-
-    def write_demo(self, folder: Path) -> None:
-        """Write a small truth and several teams."""
-        from podium.challenges.kits21.demo import write
-
-        write(folder)
 
 
 def _case(name: str, *files: Path) -> Case:

@@ -153,12 +153,6 @@ class LVQuan18(Challenge):
         counting = [replace(criteria[n], importance=self.weight(n)) for n in ranks if self.weight(n) > 0]
         return Scores(places, tuple(columns), tuple(counting))
 
-    def write_demo(self, folder: Path) -> None:
-        """Write a small truth and several teams."""
-        from podium.challenges.lvquan18.demo import write
-
-        write(folder)
-
     def _list(
         self, means: Floats, errors: Floats, weights: Floats, clusters: Sequence[str], ranked: Sequence[bool]
     ) -> Floats:

@@ -235,14 +235,13 @@ class TrackRAD2025(RatedChallenge):
     ) -> RaterAgreement:
         """Compare all observers with one another, each in turn being the reference of the other."""
         truths = panel.truths
-        more = rater_measures([name for name in metrics if name not in METRICS])
+        judged = [measure.name for measure in self.decisive]
+        more = rater_measures([name for name in metrics if name not in judged])
 
         def compared(one: int, other: int) -> PairValues:
-            both = [
-                {v.metric: v.value for v in self._values(case, truths[a], truths[b].sequence) if not v.unit}
-                for a, b in ((one, other), (other, one))
-            ]
-            values = {(metric, ""): _mean([way[metric] for way in both]) for metric in (*METRICS, "relative_d98")}
+            ways = [self._values(case, truths[a], truths[b].sequence) for a, b in ((one, other), (other, one))]
+            both = [{v.metric: math.nan if v.value is None else v.value for v in way if not v.unit} for way in ways]
+            values = {(name, ""): sum(way[name] for way in both) / 2 for name in judged}
             sequences = truths[one].sequence, truths[other].sequence
             values |= {(measure.name, ""): observers.other_metric(measure, *sequences) for measure in more}
             return PairValues(values, observers.pooled_tolerances(*sequences, percentiles))
@@ -286,21 +285,10 @@ class TrackRAD2025(RatedChallenge):
         """Average over cases, fit the runtime, rank six times, and average the ranks."""
         return scoring.score(cube, weights, ranked, self)
 
-    def write_demo(self, folder: Path) -> None:
-        """Write a small truth and several teams."""
-        from podium.challenges.trackrad2025.demo import write
-
-        write(folder)
-
 
 def _first(truth: Truth | Observed) -> Truth:
     """Return the reference of the first observer."""
     return truth.truths[0] if isinstance(truth, Observed) else truth
-
-
-def _mean(numbers: Sequence[float | None]) -> float:
-    """Return the mean; NaN where there is a number missing."""
-    return sum(math.nan if number is None else number for number in numbers) / len(numbers)
 
 
 def _region(path: Path) -> str:

@@ -14,6 +14,7 @@ from podium.ranking import (
     behind_fewer_failures,
     loading_line,
     rounded,
+    several_lengths,
     weighted_mean,
     weighted_sum,
 )
@@ -37,7 +38,7 @@ def score(cube: Cube, weights: Floats, ranked: Sequence[bool], challenge: Challe
     criteria = []
     for name, title in _TITLES.items():
         rows = cube.of(name)
-        criteria.append(Column(replace(measures[name], title=title), _mean(rows, weights), rows=rows))
+        criteria.append(Column(replace(measures[name], title=title), weighted_mean(rows, weights), rows=rows))
     code = challenge.edition == "code"
     times = _times(cube, weights, challenge.edition)
     title = "Runtime" if code else "Runtime per frame"
@@ -69,9 +70,8 @@ def ineligible(cube: Cube, edition: str, timing: str) -> dict[str, str]:
             if np.isnan(rate[place]):
                 causes.append("has no time for every case, so that the limit of 1 s per frame cannot be shown to hold")
             elif rounded(np.array([rate[place], LONGEST_SECONDS_PER_FRAME]))[0] > LONGEST_SECONDS_PER_FRAME:
-                causes.append(
-                    f"takes {rate[place]:.3g} s per frame, at most {LONGEST_SECONDS_PER_FRAME:g} s is allowed"
-                )
+                limit = f"at most {LONGEST_SECONDS_PER_FRAME:g} s is allowed"
+                causes.append(f"takes {rate[place]:.3g} s per frame, {limit}")
         if better is not None and not better[place]:
             causes.append("does not outperform no tracking in any of DSC, HD95, MASD, CD")
         if causes:
@@ -116,22 +116,14 @@ def _strange_times(cube: Cube, times: _Times, place: int) -> list[str]:
             f"{expected[row]:.3g} s were to be expected."
         )
     if _above(loading, STRANGE * seconds.mean()):
-        remarks.append(
-            f"{name} spends {loading:.3g} s of {seconds.mean():.3g} s per case on loading, by the fitted line."
-        )
+        mean = seconds.mean()
+        remarks.append(f"{name} spends {loading:.3g} s of {mean:.3g} s per case on loading, by the fitted line.")
     return remarks
 
 
 def _above(values: npt.ArrayLike, limits: npt.ArrayLike) -> npt.NDArray[np.bool_]:
     """Return what exceeds its limit by more than rounding does."""
     return np.asarray((np.asarray(values) > limits) & ~np.isclose(values, limits, rtol=1e-12, atol=1e-12))
-
-
-def _mean(values: Floats, weights: Floats) -> Floats:
-    """Return the weighted mean over cases; infinite only where an infinite value has a weight."""
-    infinite = np.isinf(values)
-    mean = weighted_mean(np.where(infinite, 0.0, values), weights)
-    return np.where(weights @ infinite.T.astype(np.float64) > 0, np.inf, mean)
 
 
 def _better_than_baseline(cube: Cube, edition: str) -> npt.NDArray[np.bool_] | None:
@@ -143,7 +135,7 @@ def _better_than_baseline(cube: Cube, edition: str) -> npt.NDArray[np.bool_] | N
         values = cube.of(metric)
         if edition == "code" and metric != "dice":  # a distance may be infinite here, so no price would be enough
             values = np.where(cube.failed, np.inf, values)
-        means = rounded(_mean(values, _ones(cube))[0])
+        means = rounded(weighted_mean(values, _ones(cube))[0])
         own = means[cube.submissions.index(BASELINE)]
         better |= means > own if metric == "dice" else means < own
     return better
@@ -202,7 +194,7 @@ def _fitted(seconds: Floats, frames: Floats, weights: Floats, edition: str) -> _
         shortest = np.min(np.where(np.isnan(seconds), np.inf, seconds), axis=1)
         return _Line(intercept, slope, np.clip(intercept, 0.0, shortest))
     # With a single length the organisers' fit has many solutions; the smallest one halves the time between the two.
-    single = _single_length(seconds, frames, weights)
+    single = ~several_lengths(frames, (~np.isnan(seconds)).astype(np.float64), weights)
     intercept = np.where(single, weighted_mean(seconds, weights) / 2, intercept)
     return _Line(intercept, np.where(single, slope / 2, slope), intercept)
 
@@ -245,11 +237,3 @@ def _tracking(
     sums = weighted_sum(np.where(sound, seconds, 0.0), weights) - loading * (weights @ sound.T.astype(np.float64))
     lost = rate * (weights @ (cube.failed * frames).T)
     return np.asarray(sums + np.where(np.isnan(rate), 0.0, lost))
-
-
-def _single_length(seconds: Floats, frames: Floats, weights: Floats) -> npt.NDArray[np.bool_]:
-    """Return where all rows that count have the same number of frames, shape (sets, submissions)."""
-    lengths = np.zeros((len(weights), len(seconds)))
-    for length in np.unique(frames):
-        lengths += (weights @ (~np.isnan(seconds) & (frames == length)).T.astype(np.float64)) > 0
-    return np.asarray(lengths == 1)

@@ -206,12 +206,6 @@ class TUSREC(Challenge):
         """What a failed scan scores: 0; in `code` there is no number, and the mean is over scored scans."""
         return 0.0 if self.edition == "document" else np.nan
 
-    def write_demo(self, folder: Path) -> None:
-        """Write a small truth and several teams."""
-        from podium.challenges.tusrec.demo import write
-
-        write(folder)
-
 
 def _identity(error: str) -> Price:
     return Price(lambda truth, _row, _target: truth.identity[error], "none: it follows from the truth")

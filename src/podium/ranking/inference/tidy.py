@@ -37,7 +37,12 @@ def ranking_tables(ranking: Ranking) -> dict[str, pl.DataFrame]:
         "place_shares": pl.DataFrame(rows, schema=["submission", "place", "share"], orient="row"),
     }
     leads = [
-        (names[i], names[j], float(stability.leads[i, j]), float(1 - stability.leads[i, j] - stability.leads[j, i]))
+        (
+            names[i],
+            names[j],
+            float(stability.leads[i, j]),
+            max(0.0, float(1 - stability.leads[i, j] - stability.leads[j, i])),
+        )
         for i in range(teams)
         for j in range(teams)
         if i != j
