@@ -1,6 +1,7 @@
 """What a report writes into a folder, what it leaves alone there, and what it asks of a ranking."""
 
 import json
+import shutil
 import sys
 from html.parser import HTMLParser
 
@@ -88,21 +89,17 @@ def test_a_page_that_somebody_named_is_overwritten(evaluated, tmp_path):
     assert listed(page.parent) == files_in(page.parent)
 
 
-def with_pictures(folder, names):
-    """Evaluate KiTS21's demo under other names."""
-    (folder / "submissions").mkdir(parents=True)
-    from podium.challenges.kits21.demo import write
-
-    write(folder / "demo")
-    for name, source in zip(names, sorted((folder / "demo" / "submissions").iterdir()), strict=False):
-        source.rename(folder / "submissions" / name)
-    return podium.evaluate(
-        "kits21", truth=folder / "demo" / "truth", submissions=folder / "submissions", out=folder / "run", jobs=1
-    )
+def evaluated_as(names, demo, folder):
+    """Evaluate some submissions of KiTS21's demo under other names."""
+    for name, source in zip(names, sorted((demo / "submissions").iterdir()), strict=False):
+        shutil.copytree(source, folder / "submissions" / name)
+    inputs = {"truth": demo / "truth", "submissions": folder / "submissions"}
+    return podium.evaluate("kits21", **inputs, out=folder / "run", jobs=1)
 
 
-def test_a_second_report_removes_the_files_of_the_first(tmp_path):
-    run = with_pictures(tmp_path, ["Aardvark", "Bumblebee", "Capybara"])
+@pytest.mark.slow
+def test_a_second_report_removes_the_files_of_the_first(kits21_demo, tmp_path):
+    run = evaluated_as(["Aardvark", "Bumblebee", "Capybara"], kits21_demo, tmp_path)
     chosen = {"bootstrap": 0, "only": ["dots_and_boxes", "case_heatmap"], "formats": ["png"]}
     run.report(**chosen)
     first = {name for name in listed(run.folder) if name.startswith("figures/cases/")}
@@ -120,8 +117,9 @@ def test_a_second_report_removes_the_files_of_the_first(tmp_path):
     assert files_in(run.folder) == listed(run.folder)
 
 
-def test_beside_an_anonymous_page_no_earlier_figure_is_left(tmp_path):
-    run = with_pictures(tmp_path, ["Aardvark", "Bumblebee"])
+@pytest.mark.slow
+def test_beside_an_anonymous_page_no_earlier_figure_is_left(kits21_demo, tmp_path):
+    run = evaluated_as(["Aardvark", "Bumblebee"], kits21_demo, tmp_path)
     run.report(bootstrap=0, only=["dots_and_boxes", "case_heatmap"], formats=["svg"])
     (run.folder / "figures" / "mine.svg").write_text("Aardvark")
     run.report(bootstrap=0, only=["case_heatmap"], formats=["svg"], anonymise=True, pictures=False)
@@ -133,6 +131,7 @@ def test_beside_an_anonymous_page_no_earlier_figure_is_left(tmp_path):
 # What is asked
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("anonymise", "times"), [(False, 1), (True, 2)])
 def test_the_cube_is_built_once(evaluated, monkeypatch, anonymise, times):
     counted = []

@@ -11,8 +11,8 @@ from waiting_kits21 import WaitingKiTS21
 
 from podium.challenges import get_challenge
 from podium.cli import app
-from podium.run import Parts, dask_pool, evaluate, find_submissions
 from podium.model import InputError
+from podium.run import Parts, dask_pool, find_submissions, measure_all
 
 pytest.importorskip("distributed", reason="Dask is not installed")
 
@@ -24,9 +24,9 @@ def demo(kits21_demo):
 
 @pytest.fixture(scope="module")
 def workers():
-    told = []
-    with dask_pool("local:2", say=told.append) as pool:
-        assert told[0].startswith("Dask dashboard: http://127.0.0.1:")
+    said = []
+    with dask_pool("local:2", say=said.append) as pool:
+        assert said[0].startswith("Dask dashboard: http://127.0.0.1:")
         yield pool
 
 
@@ -34,16 +34,16 @@ def workers():
 def test_workers_find_the_same_as_threads(demo, workers, tmp_path):
     challenge = get_challenge("kits21")
     given = {"truth": demo / "truth", "submissions": find_submissions(demo / "submissions")}
-    with_threads = evaluate(challenge, **given)
+    with_threads = measure_all(challenge, **given)
     done = []
-    with_workers = evaluate(
-        challenge, **given, pool=workers, parts=Parts(tmp_path), progress=lambda *told: done.append(told)
+    with_workers = measure_all(
+        challenge, **given, pool=workers, parts=Parts(tmp_path), progress=lambda *counts: done.append(counts)
     )
     assert with_workers.table.equals(with_threads.table)
     assert with_workers.failures == with_threads.failures
     assert with_workers.hashes == with_threads.hashes
     assert done[-1] == (8, 8)
-    again = evaluate(challenge, **given, pool=workers, parts=Parts(tmp_path), resume=True)
+    again = measure_all(challenge, **given, pool=workers, parts=Parts(tmp_path), resume=True)
     assert again.kept == 48
     assert again.table.equals(with_threads.table)
 
@@ -65,13 +65,13 @@ def test_a_worker_killed_in_the_middle_of_a_case_costs_nothing(demo, workers, tm
     killer = threading.Thread(target=kill)
     killer.start()
     try:
-        disturbed = evaluate(challenge, **given, pool=workers, parts=Parts(tmp_path))
+        disturbed = measure_all(challenge, **given, pool=workers, parts=Parts(tmp_path))
     finally:
         over.set()
         killer.join()
     assert killed
     assert killed[0] not in workers._client.run(os.getpid).values()
-    assert disturbed.table.equals(evaluate(get_challenge("kits21"), **given).table)
+    assert disturbed.table.equals(measure_all(get_challenge("kits21"), **given).table)
 
 
 @pytest.mark.slow
@@ -81,7 +81,7 @@ def test_a_damaged_truth_stops_the_run_with_its_reason_wherever_it_is_read(demo,
     shutil.copytree(demo / "truth", tmp_path / "truth")
     next((tmp_path / "truth").rglob("aggregated_MAJ_seg.nii.gz")).write_bytes(b"nothing")
     with pytest.raises(InputError, match=r"nii\.gz"):
-        evaluate(
+        measure_all(
             get_challenge("kits21"),
             truth=tmp_path / "truth",
             submissions=find_submissions(demo / "submissions"),

@@ -17,9 +17,9 @@ import scipy.io
 import SimpleITK
 from typer.testing import CliRunner
 
+import podium
 from podium.challenges import get_challenge
 from podium.cli import app
-from podium.run import load_run
 from podium.io import read_label_map
 
 pytestmark = pytest.mark.slow
@@ -82,18 +82,15 @@ def test_the_run_finishes_and_explains(faulty, tmp_path):
     result = run(name, folder, tmp_path / "run")
     assert result.exit_code == 3, result.output
     lines = list(csv.DictReader((tmp_path / "run" / "failures.csv").read_text().splitlines()))
-    cases = {
-        case.name: get_challenge(name).expected(case).names for case in get_challenge(name).cases(folder / "truth")
-    }
-    by_file = {names_in: case for case, names in cases.items() for names_in in names}
+    by_file = {file: case.name for case in get_challenge(name).cases(folder / "truth") for file in case.expected}
     for kind, path in broken.items():
         case = by_file[path.name]
-        found = [line for line in lines if line["submission"] == "faulty" and line["case"] == case]
-        assert found, f"{kind} {path.name} is not explained"
-        assert {line["status"] for line in found} == {"missing" if kind == "missing" else "invalid"}
+        own = [line for line in lines if line["submission"] == "faulty" and line["case"] == case]
+        assert own, f"{kind} {path.name} is not explained"
+        assert {line["status"] for line in own} == {"missing" if kind == "missing" else "invalid"}
 
     # The price is charged: nothing of a failed case is as good as what the untouched copy got.
-    table = load_run(tmp_path / "run").table.filter(pl.col("unit") == "")
+    table = podium.load(tmp_path / "run").measurements.filter(pl.col("unit") == "")
     priced = table.filter((pl.col("submission") == "faulty") & pl.col("status").is_in(["missing", "invalid"]))
     assert set(priced["case"]) >= {by_file[path.name] for path in broken.values()}
     board = json.loads((tmp_path / "run" / "leaderboard.json").read_text())
@@ -103,8 +100,8 @@ def test_the_run_finishes_and_explains(faulty, tmp_path):
     # Everybody else's numbers are the same as without it.
     shutil.rmtree(folder / "submissions" / "faulty")
     assert run(name, folder, tmp_path / "without").exit_code in (0, 3)
-    without = load_run(tmp_path / "without").table
-    assert without.equals(load_run(tmp_path / "run").table.filter(pl.col("submission") != "faulty"))
+    without = podium.load(tmp_path / "without").measurements
+    assert without.equals(podium.load(tmp_path / "run").measurements.filter(pl.col("submission") != "faulty"))
 
 
 @pytest.mark.parametrize("fault", ["corrupt", "missing", "misshapen", "NaN"])
@@ -135,5 +132,5 @@ def test_lvquan18_in_one_file(tmp_path, fault):
     entry = next(entry for entry in board["entries"] if entry["submission"] == "faulty")
     assert entry["place"] is None
     assert entry["remark"]
-    without = load_run(tmp_path / "without").table
-    assert without.equals(load_run(tmp_path / "run").table.filter(pl.col("submission") != "faulty"))
+    without = podium.load(tmp_path / "without").measurements
+    assert without.equals(podium.load(tmp_path / "run").measurements.filter(pl.col("submission") != "faulty"))

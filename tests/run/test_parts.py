@@ -10,7 +10,7 @@ from podium.run import Part, Parts, digests, sole_writer
 from podium.run.measuring import tabulated
 
 
-@pytest.mark.parametrize("name", ["a\nb", "../../x", "ü" * 300, ".", "\udcff", "a b", ""])
+@pytest.mark.parametrize("name", ["a\nb", "../../x", "ü" * 300, "病" * 84, ".", "\udcff", "a b", ""])
 def test_a_part_has_a_name_of_its_own_whatever_its_case_is_called(tmp_path, name):
     parts = Parts(tmp_path)
     assert parts.path(name).parent == tmp_path / "parts"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +11,11 @@ from podium.challenges.kits21.challenge import KiTS21
 from podium.model import Case, Value
 
 
-@dataclass
 class WaitingKiTS21(KiTS21):
-    """KiTS21, but whoever is the first to measure a prediction says which process it is, and never goes on.
-
-    Attributes
-    ----------
-    waiting
-        The file that is told.
-    """
+    """KiTS21, but whoever is the first to measure a prediction says which process it is, and never goes on."""
 
     waiting: str = ""
+    """The file that is told."""
 
     def measure(self, case: Case, truth: Any, prediction: Path) -> list[Value]:
         """Wait for ever if nobody did so far, else measure."""

@@ -34,7 +34,7 @@ def checked_shape(shape: Sequence[int], *, path: Path, dimensions: int | None, m
     return tuple(sizes)
 
 
-def checked_geometry(spacing: Sequence[float], *, path: Path) -> None:
+def checked_geometry(spacing: Sequence[float], *, path: Path | None = None) -> None:
     """Refuse a spacing that is not a positive length on every axis."""
     if not all(SHORTEST_MM <= s <= LONGEST_MM for s in spacing):
         raise InputError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,13 @@ def _header(stream: Stream, path: Path) -> Any:
     if length not in sizes or len(block) != length or magic not in (b"n+1\0", b"n+2\0"):
         hint = "a .hdr/.img pair is not read, save it as one .nii.gz" if magic[:2] == b"ni" else _SAVE_AGAIN
         raise InputError("this is not a NIfTI file (its header has the wrong size or magic)", path=path, advice=hint)
-    return kind(block, endianness=sizes[length], check=False)  # type: ignore[no-untyped-call]
+    return _parsed(kind, block, sizes[length])
+
+
+@lru_cache(maxsize=64)
+def _parsed(kind: Any, block: bytes, endianness: str) -> Any:
+    """Return a header; predictions of one case mostly have the same, and parsing one takes as long as some files."""
+    return kind(block, endianness=endianness, check=False)
 
 
 def _shape(header: Any, path: Path) -> tuple[int, ...]:
@@ -85,29 +92,38 @@ def _scaling(header: Any, path: Path) -> tuple[float, float]:
 
 def _geometry(header: Any, path: Path, dimensions: int) -> dict[str, Any]:
     """Return spacing, origin and direction; nibabel's right–anterior–superior becomes left–posterior–superior."""
+    try:
+        kind: Any = type(header)
+        return _placed(kind, header.binaryblock, header.endianness, dimensions)
+    except InputError as error:
+        raise InputError(error.problem, path=path, advice=error.advice) from None
+
+
+@lru_cache(maxsize=64)
+def _placed(kind: Any, block: bytes, endianness: str, dimensions: int) -> dict[str, Any]:
     from nibabel.spatialimages import HeaderDataError
 
+    header = kind(block, endianness=endianness, check=False)  # one that may be changed
     stored = np.array(header["pixdim"][1 : 1 + dimensions], np.float64)
-    checked_geometry(stored.tolist(), path=path)
+    checked_geometry(stored.tolist())
     unit = int(header["xyzt_units"]) & 7
     if unit not in _MILLIMETRES:
-        raise InputError(f"the header measures lengths in unit {unit}, which is none", path=path, advice=_SAVE_AGAIN)
+        raise InputError(f"the header measures lengths in unit {unit}, which is none", advice=_SAVE_AGAIN)
     # The format knows a sign here; nibabel refuses what is neither 1 nor −1, such as the 0 that some programs write.
     header["pixdim"][0] = -1.0 if header["pixdim"][0] < 0 else 1.0
     try:
         affine = np.asarray(header.get_best_affine(), np.float64)
     except (ValueError, HeaderDataError) as error:  # a quaternion longer than one
-        raise InputError(f"the orientation is unreadable ({error})", path=path, advice=_SAVE_AGAIN) from None
+        raise InputError(f"the orientation is unreadable ({error})", advice=_SAVE_AGAIN) from None
     affine[:2] *= -1
     lengths = np.linalg.norm(affine[:3, :dimensions], axis=0)
     if not np.isfinite(affine).all() or not np.allclose(lengths, stored, rtol=1e-3):
         raise InputError(
             f"the header contradicts itself: pixdim says {_list(stored)}, its orientation says {_list(lengths)}",
-            path=path,
             advice="Save it again with one consistent geometry",
         )
     spacing = tuple((stored * _MILLIMETRES[unit]).tolist())
-    checked_geometry(spacing, path=path)
+    checked_geometry(spacing)
     return {
         "spacing": spacing,
         "origin": tuple((affine[:dimensions, 3] * _MILLIMETRES[unit]).tolist()),

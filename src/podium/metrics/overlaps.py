@@ -6,6 +6,7 @@ metric below, is a sum of those counts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -89,14 +90,17 @@ def overlap(
     counts = np.zeros((len(chosen) + 1, len(chosen) + 1), np.int64)
     if not pair.nothing:
         joint_counts(pair.reference, pair.prediction, pair.lower, pair.upper, table, counts)
-    volume = float(np.prod(pair.spacing))
+    volume = math.prod(pair.spacing)
+    # A handful of numbers: plain ones are added up in a tenth of the time that arrays take to begin.
+    joint, of_reference, of_prediction = counts.tolist(), counts.sum(axis=1).tolist(), counts.sum(axis=0).tolist()
+    places = {label: place for place, label in enumerate(chosen, start=1)}
     result = {}
     for name, labels in zip(regions, members, strict=True):
-        rows = np.searchsorted(chosen, labels) + 1
+        rows = [places[label] for label in labels]
         result[name] = Overlap(
-            common=int(counts[np.ix_(rows, rows)].sum()),
-            reference=int(counts[rows].sum()),
-            prediction=int(counts[:, rows].sum()),
+            common=sum(joint[row][column] for row in rows for column in rows),
+            reference=sum(of_reference[row] for row in rows),
+            prediction=sum(of_prediction[row] for row in rows),
             voxel_volume_mm3=volume,
         )
     return result

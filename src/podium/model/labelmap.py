@@ -108,6 +108,8 @@ class LabelMap:
         parts = (("spacing", "mm"), ("origin", "mm"), ("direction", ""))
         differences = []
         for part, unit in parts:
+            if getattr(self, part) == getattr(other, part):
+                continue
             own, others = np.ravel(getattr(self, part)), np.ravel(getattr(other, part))
             if own.shape != others.shape or np.abs(own - others).max() > tolerance:
                 one, two = (" ".join(f"{number:.6g}" for number in numbers) for numbers in (own, others))

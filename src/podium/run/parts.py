@@ -75,7 +75,8 @@ class Parts:
 
     def path(self, case: str) -> Path:
         """Return where a case's part lies: its name as far as a file may be called that, and a digest of all of it."""
-        kept = "".join(c if c.isalnum() or c in "-_." else "_" for c in case)[:80].lstrip(".")
+        plain = "".join(c if c.isalnum() or c in "-_." else "_" for c in case)
+        kept = plain.encode()[:80].decode(errors="ignore").lstrip(".")
         return self.folder / f"{kept}-{sha256(case.encode(errors='surrogateescape')).hexdigest()[:12]}{_SUFFIX}"
 
     def write(self, part: Part) -> None:

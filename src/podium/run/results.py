@@ -184,6 +184,7 @@ def _cell(value: float | None) -> str:
 
 
 def _file_name(name: str, index: int) -> str:
-    """Return a file name for a submission, whatever it is called."""
-    kept = "".join(c if c.isalnum() or c in "-_. ()+" else "_" for c in name)[:100].strip(". ")
+    """Return a file name for a submission, whatever it is called: no file system takes more than 255 bytes."""
+    plain = "".join(c if c.isalnum() or c in "-_. ()+" else "_" for c in name)
+    kept = plain.encode()[:100].decode(errors="ignore").strip(". ")
     return kept if kept == name else f"{kept or 'submission'}~{index}"
