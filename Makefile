@@ -7,13 +7,17 @@ BIN := $(VENV)/bin
 PEERS ?= peers
 BOTH_CORES := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test quick lint bench soak clean browser fuzz
+.PHONY: demo test test-all quick lint bench soak clean browser fuzz
 
 demo: $(VENV)/.base
 	$(BIN)/podium demo
 
 test: $(VENV)/.dev$(if $(PEERS),-peers) browser
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(BOTH_CORES)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(BOTH_CORES) -m "not heavy"
+
+# Everything: what `make test` runs, and after it what takes minutes (the browser, fuzzing, simulations, killed processes).
+test-all: test
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(BOTH_CORES) -m heavy
 
 # Pages are tested in Debian's Chromium; where it cannot be installed, these tests say that they were skipped.
 browser:
@@ -23,7 +27,7 @@ browser:
 		echo "There is no Chromium, and it cannot be installed here: tests of pages in a browser will be skipped."
 
 quick: $(VENV)/.dev
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(BOTH_CORES) -m "not slow"
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(BOTH_CORES) -m "not slow and not heavy"
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -14,7 +14,7 @@ from harness import PEAK_MB, Row
 
 from podium.challenges import get_challenge
 from podium.challenges.kits21.demo import write as write_demo
-from podium.run import dask_pool, evaluate, find_submissions
+from podium.run import dask_pool, find_submissions, measure_all
 
 CASES, SUBMISSIONS = 50, 200
 
@@ -106,7 +106,7 @@ def _workers(cases: list[Case], folder: Path) -> Row:
             times = []
             for _ in range(3):  # the first one also loads kernels
                 start = time.perf_counter()
-                evaluate(challenge, truth=folder / "truth", submissions=submissions, pool=pool)
+                measure_all(challenge, truth=folder / "truth", submissions=submissions, pool=pool)
                 times.append(time.perf_counter() - start)
             best[workers] = min(times)
     name = f"{len(cases) * 4} CT cases × 6 submissions, two Dask workers"

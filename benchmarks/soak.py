@@ -13,8 +13,8 @@ from pathlib import Path
 from scale import write_load
 
 from podium.challenges import get_challenge
-from podium.run import Parts, evaluate, find_submissions
 from podium.ranking import leaderboard_of
+from podium.run import Parts, find_submissions, measure_all
 
 SUBMISSIONS, CASES = 40, 10
 ALLOWED_GROWTH = 1.1
@@ -37,11 +37,11 @@ def main() -> None:
         started, rounds, settled, first = time.monotonic(), 0, 0.0, None
         while time.monotonic() - started < seconds:
             parts = Parts(folder / "run")
-            found = evaluate(
+            evaluation = measure_all(
                 challenge, truth=folder / "truth", submissions=submissions, parts=parts, resume=rounds % 3 == 2
             )
-            board = leaderboard_of(challenge, found.table, roles=found.roles)
-            result = found.table.hash_rows(seed=0).sum(), [entry.place for entry in board.entries]
+            board = leaderboard_of(challenge, evaluation.table, roles=evaluation.roles)
+            result = evaluation.table.hash_rows(seed=0).sum(), [entry.place for entry in board.entries]
             first = first or result
             if result != first:
                 sys.exit(f"round {rounds} gave another result")

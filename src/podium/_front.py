@@ -11,10 +11,11 @@ from podium.io import MAX_VOXELS, read_label_map, read_scores
 from podium.metrics import LabelMapComparison, compare_label_maps, surface_dice
 from podium.metrics.surface import Boundary
 from podium.model import Challenge, InputError
-from podium.ranking import AggregateThenRank, Missing, Ranking, scheme_named, scheme_rule, table_of_scores
+from podium.ranking import AggregateThenRank, Ranking, scheme_named, scheme_rule, table_of_scores
 from podium.ranking.inference.intervals import Method
 from podium.ranking.inference.sensitivity import table_alternatives
 from podium.ranking.inference.significance import Adjustment
+from podium.ranking.score_table import Missing
 from podium.raters import PERCENTILES, RatedChallenge, Survey, survey_raters
 from podium.run import (
     Limits,

@@ -169,9 +169,8 @@ def test_the_truth_as_a_prediction_tells_whose_fault_it_is(tmp_path):
 
 def test_resuming_after_mending_measures_what_is_left(folders, tmp_path):
     """Nobody else measures cleanly on case 002 once all are far away there."""
-    truth, submissions = folders
     for team in ("near", "nearer"):
-        (submissions / team / "002.txt").write_text("9 0 0")
+        (folders[1] / team / "002.txt").write_text("9 0 0")
     broken = Faulty(fault="ZeroDivisionError", always=False)
     run = evaluated(broken, folders, tmp_path / "run")
     assert {case for _, case, _ in run.record.faults} == {"002"}

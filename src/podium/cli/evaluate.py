@@ -131,10 +131,10 @@ def _failed(run: Run, out: Path) -> int:
     lost = run.failures.filter(run.failures["status"] != "warning")
     failed, warnings = lost.select("submission", "case").n_unique() if len(lost) else 0, len(run.failures) - len(lost)
     if len(run.failures):
-        told = (
+        counts = (
             f"{failed} prediction{'' if failed == 1 else 's'} failed, {warnings} warning{'' if warnings == 1 else 's'}"
         )
-        say(f"{told}: see {out / 'failures.csv'}.")
+        say(f"{counts}: see {out / 'failures.csv'}.")
     return failed
 
 

@@ -11,7 +11,7 @@ from podium.cli._console import failing_clearly, say
 from podium.cli._options import Jobs, Json, Options, given_options
 
 if TYPE_CHECKING:
-    from podium.ranking import Missing
+    from podium.ranking.score_table import Missing
 
 
 def rank(

@@ -138,9 +138,12 @@ def _show(title: str, survey: Survey) -> None:
             _print_table(
                 "Tolerance by case, mm",
                 ["case", *(_words(target) for target in targets)],
-                [[each.case, *(_number(each.tolerance(t), 4) for t in targets)] for each in survey.agreements],
+                [
+                    [agreement.case, *(_number(agreement.tolerance(t), 4) for t in targets)]
+                    for agreement in survey.agreements
+                ],
             )
-    remarks = [f"{each.case}: {remark}." for each in survey.agreements for remark in each.remarks]
+    remarks = [f"{agreement.case}: {remark}." for agreement in survey.agreements for remark in agreement.remarks]
     undefined = sorted({(case, line.target) for line in summary.tolerance for case in line.undefined})
     remarks += [f"{case}: no tolerance of {_words(t)}, somebody drew none." for case, t in undefined]
     remarks += [f"{case} is counted out: {reason}" for case, reason in survey.counted_out.items()]

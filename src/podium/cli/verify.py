@@ -42,23 +42,26 @@ def verify(
         raise typer.Exit(3)
 
 
-def _show(found: dict[str, Any]) -> None:
+def _show(document: dict[str, Any]) -> None:
     parts: dict[str, tuple[str, Callable[[Any], str]]] = {
-        "inputs": (f"{found['files']:,} input files hashed", lambda e: f"{e['of']}: {e['file']} {e['what']}"),
+        "inputs": (
+            f"{document['files']:,} input files hashed",
+            lambda line: f"{line['of']}: {line['file']} {line['what']}",
+        ),
         "measurements": (
-            f"{len(found['cases'])} cases measured again ({', '.join(found['cases'][:5])})",
-            lambda e: f"{e['submission']}, {e['case']}: {e['what']}",
+            f"{len(document['cases'])} cases measured again ({', '.join(document['cases'][:5])})",
+            lambda line: f"{line['submission']}, {line['case']}: {line['what']}",
         ),
         "ranking": ("ranked again", str),
     }
-    for part, (what, told) in parts.items():
-        different = found[part]
+    for part, (what, in_words) in parts.items():
+        different = document[part]
         say(f"{what}: {f'{len(different)} differ' if different else 'nothing differs'}.")
-        for each in different[:_SHOWN]:
-            typer.echo(f"  {told(each)}")
+        for difference in different[:_SHOWN]:
+            typer.echo(f"  {in_words(difference)}")
         if len(different) > _SHOWN:
             typer.echo(f"  and {len(different) - _SHOWN} more")
-    for pair in found["twins"]:
+    for pair in document["twins"]:
         same = "identical" if max(pair["equal_files"], pair["equal_cases"]) == 1 else "nearly identical"
         typer.echo(
             f"{pair['first']} and {pair['second']} are {same}: {pair['equal_files']:.0%} of their files and "

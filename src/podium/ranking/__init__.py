@@ -36,13 +36,12 @@ from podium.ranking.schemes import (
     scheme_named,
     scheme_rule,
 )
-from podium.ranking.score_table import Missing, ScoreTable, TaskValues, table_of_challenge, table_of_scores
+from podium.ranking.score_table import ScoreTable, TaskValues, table_of_challenge, table_of_scores
 
 __all__ = [
     "AVERAGE_RANK",
     "COVERAGE",
     "AggregateThenRank",
-    "Missing",
     "RankThenAggregate",
     "Ranking",
     "Rule",

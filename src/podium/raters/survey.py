@@ -121,9 +121,7 @@ def survey_raters(
         folder = None
         if out is not None:
             folder = RunFolder(out, mark="raters.json")
-            # Only a survey can be taken up or made anew; a run that is here, or anything else, is left alone.
-            is_survey = folder.finished or (folder.parts.unfinished and not RunFolder(out).finished)
-            folder.begin(resume=resume and is_survey, restart=restart and is_survey)
+            folder.begin(resume=resume, restart=restart)
             stack.enter_context(sole_writer(out))
             folder.parts.begin(but=frozenset(case.name for case in cases) if resume else frozenset())
         work = _Work(challenge, truth, levels, tuple(metrics), folder.parts if folder else None, resume, samples)

@@ -57,8 +57,8 @@ def _against(challenge: Challenge, cases: Sequence[Case], truth: Path, files: Fi
             missing = prediction.status is Status.MISSING
             problems.append(Problem(case.expected[0], "missing" if missing else prediction.reason))
             continue
-        found = _problems_of(lambda case=case, path=path: challenge.check(case, path), files.root, path)  # type: ignore[misc]
-        problems += found or _measured(CaseJob(challenge, case, truth, (prediction,), {}), files.root, path)
+        seen = _problems_of(lambda case=case, path=path: challenge.check(case, path), files.root, path)  # type: ignore[misc]
+        problems += seen or _measured(CaseJob(challenge, case, truth, (prediction,), {}), files.root, path)
     for remark in files.unexpected(cases):
         name, _, what = remark.partition(": ")
         problems.append(Problem(name, what))
@@ -99,10 +99,10 @@ def _timing_problems(path: Path, cases: set[str]) -> list[str]:
 def _problems_of(check: Callable[[], list[str]], root: Path, path: Path) -> list[Problem]:
     name = printable(path.relative_to(root).as_posix())
     try:
-        found = check()
+        lines = check()
     except (InputError, OSError) as error:
-        found = [str(error)]
-    return [Problem(name, _plain(what, root, path)) for what in found]
+        lines = [str(error)]
+    return [Problem(name, _plain(what, root, path)) for what in lines]
 
 
 def _plain(what: str, root: Path, path: Path) -> str:

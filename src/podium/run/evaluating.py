@@ -83,7 +83,7 @@ def evaluate_into(
         scratch.mkdir(parents=True)
         stack.callback(shutil.rmtree, scratch, ignore_errors=True)
         pool = stack.enter_context(dask_pool(dask, say=say)) if dask else Threads(jobs)
-        found = measure_all(
+        evaluation = measure_all(
             challenge,
             truth=truth,
             submissions=teams,
@@ -95,11 +95,11 @@ def evaluate_into(
         )
         places = {team.name: team.path for team in teams}
         ended = datetime.now(UTC)
-        record = RunRecord.of(found, folder=out, truth=truth, places=places, started=started, ended=ended)
-        run = Run(found.challenge, record, found.table, failures_frame(found.failures), folder=out)
-        folder.replace(_files(run, found))
+        record = RunRecord.of(evaluation, folder=out, truth=truth, places=places, started=started, ended=ended)
+        run = Run(evaluation.challenge, record, evaluation.table, failures_frame(evaluation.failures), folder=out)
+        folder.replace(_files(run, evaluation))
         folder.parts.finish()
-    run.kept, run.why = found.kept, found.why
+    run.kept, run.why = evaluation.kept, evaluation.why
     return run
 
 

@@ -35,6 +35,14 @@ _FIRST_EDITION = (
     *(f"{name}.csv" for name in ("places", "place_shares", "leads", "intervals", "pairs", "left_out", "sensitivity")),
 )
 """What runs wrote that did not list it."""
+_NAMES = {
+    "run.json": _FIRST_EDITION,
+    "raters.json": (
+        "raters.json",
+        *(f"{n}.csv" for n in ("variability", "tolerances", "cases", "pairs", "counted_out")),
+    ),
+}
+"""What work of each kind writes, by the file that tells that it is whole."""
 
 
 class RunFolder:
@@ -50,7 +58,7 @@ class RunFolder:
 
     def __init__(self, path: Path, *, mark: str = "run.json") -> None:
         self.path = path
-        self.parts = Parts(path)
+        self.parts = Parts(path, of=mark)
         self._mark = mark
 
     @property
@@ -63,11 +71,16 @@ class RunFolder:
         if self.path.exists() and not self.path.is_dir():
             raise InputError("this is not a folder", path=self.path, advice="Give a new folder as --out")
         self.recover()
+        others = [mark for mark in _NAMES if mark != self._mark and (self.path / mark).is_file()]
+        if others or self.parts.unfinished_other:
+            what = f"what belongs to {others[0]}" if others else "unfinished work of another kind"
+            raise InputError(f"this folder holds {what}", path=self.path, advice="Give a new folder as --out")
         if resume or restart:
             ours = {Path(name).parts[0] for name in self.written()}
             if ours or self.parts.unfinished:
                 ours.add(self.parts.folder.name)
-            taken = [name for name in (*_FIRST_EDITION, self.parts.folder.name, "metrics") if name not in ours]
+            names = _NAMES.get(self._mark, ())
+            taken = [name for name in (*names, self.parts.folder.name, "metrics") if name not in ours]
             if strange := [name for name in taken if (self.path / name).exists() and not self.finished]:
                 raise InputError(
                     f"{strange[0]} is in this folder, and Podium did not write it",
@@ -101,9 +114,7 @@ class RunFolder:
         except (OSError, ValueError, KeyError, TypeError):
             roles = {}
         metrics = (f"metrics/{name}.json" for name in roles)
-        drawn = [path for form in ("svg", "pdf", "png") for path in (self.path / "figures").rglob(f"*.{form}")]
-        figures = sorted(path.relative_to(self.path).as_posix() for path in drawn)
-        return [*names, *(name for name in metrics if (self.path / name).is_file()), *figures]
+        return [*names, *(name for name in metrics if (self.path / name).is_file())]
 
     def replace(self, files: Mapping[str, Content]) -> None:
         """Let a whole run appear in place of what was here, which stays until the new one is complete."""
@@ -159,8 +170,9 @@ class RunFolder:
         """List files as Podium's before they are written; refuse those that are there and are somebody else's."""
         known = self.written()
         fresh = [name for name in names if name not in known]
+        unlisted = self.finished and not (self.path / _MANIFEST).exists()  # figures of before are drawn over
         for name in fresh:
-            if (self.path / name).exists() and not overwrite:
+            if (self.path / name).exists() and not overwrite and not (unlisted and name.startswith("figures/")):
                 raise InputError(
                     "this file is in the way, and Podium did not write it", path=self.path / name, advice="Move it"
                 )

@@ -142,8 +142,8 @@ def _stale(known: Part, prediction: Prediction) -> str:
     if prediction.built_in:
         return ""
     if prediction.path is None or prediction.root is None:
-        told = {failure[2:] for failure in known.failures if failure[0] == name}
-        return "" if (prediction.status.value, prediction.reason) in told else "changed"
+        reasons = {failure[2:] for failure in known.failures if failure[0] == name}
+        return "" if (prediction.status.value, prediction.reason) in reasons else "changed"
     recorded = known.hashes.get(name, {})
     now = prediction.digests(besides={prediction.root / inside for inside in recorded})
     return "" if now == recorded else "changed"

@@ -65,10 +65,11 @@ class Part:
 
 
 class Parts:
-    """The part files in a folder."""
+    """The part files in a folder, and of which kind of work they are."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, of: str = "run.json") -> None:
         self.folder = folder / "parts"
+        self._of = of
 
     def __len__(self) -> int:
         return len(list(self.folder.glob(f"[!.]*{_SUFFIX}")))
@@ -124,6 +125,11 @@ class Parts:
         """Whether work began here and did not end."""
         return (self.folder / _UNFINISHED).exists()
 
+    @property
+    def unfinished_other(self) -> bool:
+        """Whether that was another kind of work."""
+        return self.unfinished and (self.folder / _UNFINISHED).read_text(encoding="utf-8") not in ("", self._of)
+
     def begin(self, *, but: frozenset[str] = frozenset()) -> None:
         """Remove the parts of all cases but some, and what a killed run left half written; note that work began.
 
@@ -134,7 +140,7 @@ class Parts:
         for path in self.folder.iterdir():
             if path not in kept and _OWN_NAME.fullmatch(path.name) and path.is_file():
                 path.unlink()
-        (self.folder / _UNFINISHED).touch()
+        (self.folder / _UNFINISHED).write_text(self._of, encoding="utf-8")
 
     def finish(self) -> None:
         """Note that everything was written."""

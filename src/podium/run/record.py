@@ -99,7 +99,7 @@ class RunRecord(_Document):
     @classmethod
     def of(
         cls,
-        found: Evaluation,
+        evaluation: Evaluation,
         *,
         folder: Path,
         truth: Path,
@@ -108,17 +108,19 @@ class RunRecord(_Document):
         ended: datetime,
     ) -> Self:
         """Return the record of an evaluation that goes to a folder."""
-        challenge = found.challenge
+        challenge = evaluation.challenge
         return cls(
             podium=__version__,
             challenge=challenge.name,
             version=challenge.version,
             edition=challenge.edition,
             options=challenge.options,
-            truth=Input.at(truth, found.truth, folder),
-            submissions={name: Input.at(place, found.hashes[name], folder) for name, place in sorted(places.items())},
-            roles=dict(sorted(found.roles.items())),
-            faults=found.faults,
+            truth=Input.at(truth, evaluation.truth, folder),
+            submissions={
+                name: Input.at(place, evaluation.hashes[name], folder) for name, place in sorted(places.items())
+            },
+            roles=dict(sorted(evaluation.roles.items())),
+            faults=evaluation.faults,
             started=started.replace(microsecond=0),
             ended=ended.replace(microsecond=0),
             machine=Machine(system=platform.platform(), python=platform.python_version(), cores=os.cpu_count()),

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from podium.model import Challenge, Cube, InputError, Leaderboard, Role
-from podium.ranking import Missing, Ranking, Scheme, challenge_rule, cube_of, scheme_rule, table_of_challenge
+from podium.ranking import Ranking, Scheme, challenge_rule, cube_of, scheme_rule, table_of_challenge
 from podium.ranking.inference.intervals import Method
 from podium.ranking.inference.sensitivity import challenge_alternatives, table_alternatives
+from podium.ranking.score_table import Missing
 from podium.run.folder import RunFolder
 from podium.run.measuring import SCHEMA
 from podium.run.record import RunRecord

@@ -62,7 +62,7 @@ def find_submissions(
         raise InputError("this is not a folder", path=folder, advice="Give the folder that holds one entry per team")
     if truth is not None:
         keep_apart(truth, [folder])
-    found: dict[str, Submission] = {}
+    submissions: dict[str, Submission] = {}
     for path in sorted(folder.iterdir()):
         name = next((path.name[: -len(s)] for s in ARCHIVES if path.name.lower().endswith(s)), path.name)
         if path.is_file() and name == path.name and path.name.lower().endswith(_OTHER_ARCHIVES):
@@ -74,27 +74,29 @@ def find_submissions(
         if path.name.startswith(".") or not (path.is_dir() or (name != path.name and path.is_file())):
             continue
         name = printable(name)
-        if name in found:
-            raise InputError(f"two submissions are called {name}: {found[name].path.name} and {path.name}", path=folder)
+        if name in submissions:
+            raise InputError(
+                f"two submissions are called {name}: {submissions[name].path.name} and {path.name}", path=folder
+            )
         role = Role.BASELINE if name in baselines else Role.REFERENCE if name in references else Role.COMPETITOR
-        found[name] = Submission(name, path, role, limits or Limits())
-    if not found:
+        submissions[name] = Submission(name, path, role, limits or Limits())
+    if not submissions:
         alone = any(path.is_file() and not path.name.startswith(".") for path in folder.iterdir())
         raise InputError(
             "there are no submissions" + ", only files, as in the folder of one team" * alone,
             path=folder,
             advice="Give the folder that holds one folder, .zip or .tar.gz per team",
         )
-    if unknown := sorted({*baselines, *references} - set(found)):
-        near = get_close_matches(unknown[0], found, n=1)
+    if unknown := sorted({*baselines, *references} - set(submissions)):
+        near = get_close_matches(unknown[0], submissions, n=1)
         raise InputError(
             f"there is no submission called {unknown[0]} to be a baseline or reference",
             path=folder,
             advice=f"Did you mean {near[0]}?" if near else None,
         )
     if truth is not None:
-        keep_apart(truth, (submission.path for submission in found.values()))
-    return list(found.values())
+        keep_apart(truth, (submission.path for submission in submissions.values()))
+    return list(submissions.values())
 
 
 def keep_apart(truth: Path, places: Iterable[Path]) -> None:
@@ -186,14 +188,14 @@ class Files:
 
     def strange(self) -> dict[str, str]:
         """Return what is neither a plain file nor a folder, and what it is; in folders that may be a prediction too."""
-        found = dict(self._strange)
+        strange = dict(self._strange)
         for name in self.top:
             if name in self._folders:
                 try:
                     _check_plain(self.root / name, name)
                 except InputError as error:
-                    found[name] = str(error)
-        return found
+                    strange[name] = str(error)
+        return strange
 
     def find(self, case: Case) -> Path | None:
         """Return the prediction of a case, None if it is missing; several are an error."""

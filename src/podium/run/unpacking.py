@@ -168,8 +168,8 @@ class _Target:
     def not_plain(self, name: str, what: str) -> InputError:
         return self._refused(f"'{name[:80]}' is {what}, not a plain file", "Pack the files themselves")
 
-    def _refused(self, found: str, advice: str | None = None) -> InputError:
-        return InputError(found, path=self._archive, advice=advice)
+    def _refused(self, what: str, advice: str | None = None) -> InputError:
+        return InputError(what, path=self._archive, advice=advice)
 
     def _damaged(self, why: str) -> InputError:
         return self._refused(f"the archive cannot be read ({why})", "Pack it again")
@@ -264,7 +264,7 @@ def _record(stream: BinaryIO, header: tarfile.TarInfo) -> bytes:
 
 def _pax(record: bytes) -> dict[str, str]:
     """Return name and size of the next entry, where a record of the form `length key=value` gives them."""
-    found, at = {}, 0
+    facts, at = {}, 0
     while at < len(record) and (match := re.match(rb"(\d{1,7}) ([^=]+)=", record[at : at + 300])):
         end = at + int(match[1])
         if end <= at + len(match[0]) or end > len(record):
@@ -273,9 +273,9 @@ def _pax(record: bytes) -> dict[str, str]:
         if key.startswith("GNU.sparse"):
             raise tarfile.HeaderError("it is packed as sparse, which is not read")
         if key in ("path", "size"):
-            found[key] = record[at + len(match[0]) : end - 1].decode("utf-8", "surrogateescape")
+            facts[key] = record[at + len(match[0]) : end - 1].decode("utf-8", "surrogateescape")
         at = end
-    return found
+    return facts
 
 
 def _whole(text: str) -> int:

@@ -238,15 +238,19 @@ def _ranking_differences(run: Run) -> list[str]:
         return ["leaderboard.json is damaged"]
     document = json.loads(json_text(leaderboard_document(run.leaderboard, run.challenge.options)))
     now = {entry["submission"]: entry for entry in document["entries"]}
-    found = [f"{name} is not on the leaderboard" for name in sorted(now.keys() - before.keys())]
-    found += [f"{name} is on the leaderboard, but was not measured" for name in sorted(before.keys() - now.keys())]
+    differences = [f"{name} is not on the leaderboard" for name in sorted(now.keys() - before.keys())]
+    differences += [
+        f"{name} is on the leaderboard, but was not measured" for name in sorted(before.keys() - now.keys())
+    ]
     for name in sorted(now.keys() & before.keys()):
         if now[name]["place"] != before[name].get("place"):
-            found.append(f"{name} has place {now[name]['place']}, the leaderboard says {before[name].get('place')}")
+            differences.append(
+                f"{name} has place {now[name]['place']}, the leaderboard says {before[name].get('place')}"
+            )
         elif now[name] != before[name]:
             keys = [key for key, value in now[name]["values"].items() if value != before[name]["values"].get(key)]
-            found.append(f"{name} has other values: {', '.join(keys[:5]) or 'remark or role'}")
-    return found
+            differences.append(f"{name} has other values: {', '.join(keys[:5]) or 'remark or role'}")
+    return differences
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,15 +275,15 @@ def twins(
     for (name, case), own in rows.sort(_KEYS).group_by(["submission", "case"], maintain_order=True):
         if not own["status"].is_in([Status.MISSING.value, Status.INVALID.value]).all():
             measured[str(name)][str(case)] = tuple(own.select("target", "metric", "value").iter_rows())
-    found = []
+    pairs = []
     ordered = sorted(names)
     for place, first in enumerate(ordered):
         for second in ordered[place + 1 :]:
             files = _share(hashes.get(first, {}), hashes.get(second, {}))
             cases = _share(measured[first], measured[second])
             if max(files, cases) >= NEARLY:
-                found.append(Twins(first, second, files, cases))
-    return found
+                pairs.append(Twins(first, second, files, cases))
+    return pairs
 
 
 def _share(one: Mapping[str, Any], two: Mapping[str, Any]) -> float:

@@ -1,9 +1,11 @@
-"""Cases measured by the workers of a Dask cluster: the same bytes, also when a worker is killed."""
+"""Cases measured in threads, and by the workers of a Dask cluster: the same bytes, also when a worker is killed."""
 
 import os
 import pickle
+import shutil
 import signal
 import threading
+import time
 
 import pytest
 from typer.testing import CliRunner
@@ -12,9 +14,23 @@ from waiting_kits21 import WaitingKiTS21
 from podium.challenges import get_challenge
 from podium.cli import app
 from podium.model import InputError
-from podium.run import Parts, dask_pool, find_submissions, measure_all
+from podium.run import Parts, Threads, dask_pool, find_submissions, measure_all
 
 pytest.importorskip("distributed", reason="Dask is not installed")
+
+
+def test_threads_stop_at_the_first_error_and_leave_the_rest_undone():
+    begun = []
+
+    def work(number):
+        begun.append(number)
+        time.sleep(0.005)
+        return 1 // (2 - number)
+
+    with pytest.raises(ZeroDivisionError):
+        list(Threads(1).done(work, range(1000)))
+    assert len(begun) < 1000
+    assert sorted(Threads(3).done(lambda number: number + 1, range(5))) == [1, 2, 3, 4, 5]
 
 
 @pytest.fixture(scope="module")
@@ -75,18 +91,28 @@ def test_a_worker_killed_in_the_middle_of_a_case_costs_nothing(demo, workers, tm
 
 
 @pytest.mark.slow
-def test_a_damaged_truth_stops_the_run_with_its_reason_wherever_it_is_read(demo, workers, tmp_path):
-    import shutil
-
+def test_a_damaged_truth_is_the_same_fault_wherever_it_is_read(demo, workers, tmp_path):
+    """It costs nobody anything, and the run goes on; only the board is withheld."""
     shutil.copytree(demo / "truth", tmp_path / "truth")
-    next((tmp_path / "truth").rglob("aggregated_MAJ_seg.nii.gz")).write_bytes(b"nothing")
-    with pytest.raises(InputError, match=r"nii\.gz"):
-        measure_all(
-            get_challenge("kits21"),
-            truth=tmp_path / "truth",
-            submissions=find_submissions(demo / "submissions"),
-            pool=workers,
-        )
+    (damaged,) = (tmp_path / "truth" / "case_00003").glob("aggregated_MAJ_seg.nii.gz")
+    damaged.write_bytes(b"nothing")
+    given = {"truth": tmp_path / "truth", "submissions": find_submissions(demo / "submissions")}
+    evaluations = [measure_all(get_challenge("kits21"), **given, pool=pool) for pool in (workers, None)]
+    for evaluation in evaluations:
+        ((name, case, what),) = evaluation.faults
+        assert (name, case) == ("", "case_00003")
+        assert what.startswith("the truth cannot be used: ")
+        assert damaged.name in what
+        assert set(evaluation.table["case"]) == {f"case_{number:05}" for number in range(8) if number != 3}
+    assert evaluations[0].table.equals(evaluations[1].table)
+    assert evaluations[0].faults == evaluations[1].faults
+
+
+@pytest.mark.slow
+def test_what_a_worker_raises_is_raised_here(workers):
+    assert sorted(workers.done(int, ["1", "2"])) == [1, 2]
+    with pytest.raises(ValueError, match="invalid literal"):
+        list(workers.done(int, ["1", "x"]))
 
 
 @pytest.mark.slow
