@@ -27,7 +27,7 @@ _buffers = Buffers()
 
 
 @kernel
-def _narrow(values, start, done, shape, out, largest, counts, box):
+def _narrow_values(values, start, done, shape, out, largest, counts, box):
     """Copy `values[done:]` to `out[start + done:]`; return a status and the number of values that are done.
 
     Blocks of zeros, nearly all of a label map, are passed over as 64-bit words without being written, which also
@@ -112,7 +112,7 @@ class Narrower:
         """Take the next voxels: a contiguous 1-D array of any integer or floating type in native byte order."""
         done = 0
         while True:
-            status, done = _narrow(
+            status, done = _narrow_values(
                 values,
                 self._filled,
                 done,

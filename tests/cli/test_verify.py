@@ -1,0 +1,44 @@
+"""`podium verify`: what it prints for a run that is what it says, and for one that is not."""
+
+import json
+
+import pytest
+from plugin import installed, write_landmarks
+
+import podium
+
+
+@pytest.fixture
+def verified(run, tmp_path):
+    """Return a function that verifies a run of the sixth challenge, and the folders of the run and of its teams."""
+    (tmp_path / "site").mkdir()
+    truth, teams = write_landmarks(tmp_path, {"one": {"001": "2 0 0"}, "two": {}, "copy": {}})
+    with installed(tmp_path / "site"):
+        podium.evaluate("landmarks", truth=truth, submissions=teams, out=tmp_path / "run")
+        yield lambda *more: run("verify", tmp_path / "run", *more), tmp_path / "run", teams
+
+
+def test_nothing_differs(verified):
+    verify, _, _ = verified
+    result = verify()
+    assert result.exit_code == 0, result.output
+    assert "16 input files hashed: nothing differs." in result.stderr
+    assert "4 cases measured again (001, 002, 003, 004): nothing differs." in result.stderr
+    assert "ranked again: nothing differs." in result.stderr
+    assert (
+        "copy and two are identical: 100% of their files and 100% of their measured cases are equal." in result.stdout
+    )
+
+
+def test_what_differs_is_named(verified):
+    verify, folder, teams = verified
+    (teams / "one" / "001.txt").write_text("3 0 0")
+    board = folder / "leaderboard.json"
+    board.write_text(board.read_text().replace('"place": 3', '"place": 1'))
+    result = verify("--json")
+    assert result.exit_code == 3
+    document = json.loads(result.stdout)
+    assert document["inputs"] == [{"of": "one", "file": "001.txt", "what": "has changed"}]
+    assert document["measurements"] == [{"submission": "one", "case": "001", "what": "distance is 3.0, was 2.0"}]
+    assert document["ranking"] == ["one has place 3, the leaderboard says 1"]
+    assert "one: 001.txt has changed" in verify().stdout
