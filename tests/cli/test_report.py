@@ -119,7 +119,7 @@ def test_formats_of_files_can_be_chosen(run, evaluated, tmp_path):
     assert "there is no format 'gif'. There are: svg, pdf, png" in result.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 @pytest.mark.parametrize("challenge", challenges())
 def test_a_demo_ends_with_a_report(run, tmp_path, challenge):
     result = run("demo", challenge, "--out", tmp_path)

@@ -42,3 +42,43 @@ def test_what_differs_is_named(verified):
     assert document["measurements"] == [{"submission": "one", "case": "001", "what": "distance is 3.0, was 2.0"}]
     assert document["ranking"] == ["one has place 3, the leaderboard says 1"]
     assert "one: 001.txt has changed" in verify().stdout
+
+
+@pytest.fixture
+def long_run(run, tmp_path):
+    """Return a run of thirty cases, and the folder of its teams."""
+    (tmp_path / "site").mkdir()
+    texts = {"001": "2 0 0", "002": "", "003": "5 0 0"}
+    truth, teams = write_landmarks(tmp_path, {"a": {}, "b": {}, "c": texts}, cases=30)
+    with installed(tmp_path / "site"):
+        podium.evaluate("landmarks", truth=truth, submissions=teams, out=tmp_path / "run")
+        yield tmp_path / "run", teams
+
+
+def test_submissions_that_are_nearly_one_are_told_from_those_that_are(run, long_run):
+    result = run("verify", long_run[0], "--sample", 3)
+    assert result.exit_code == 0, result.output
+    assert result.stdout == (
+        "a and b are identical: 100% of their files and 100% of their measured cases are equal.\n"
+        "a and c are nearly identical: 90% of their files and 90% of their measured cases are equal.\n"
+        "b and c are nearly identical: 90% of their files and 90% of their measured cases are equal.\n"
+    )
+
+
+def test_many_differences_are_counted_and_the_first_shown(run, long_run):
+    folder, teams = long_run
+    for number in range(1, 31):
+        (teams / "b" / f"{number:03}.txt").write_text("7 0 0")
+    result = run("verify", folder, "--sample", 0)
+    assert result.exit_code == 3
+    assert "119 input files hashed: 30 differ." in result.stderr
+    assert "0 cases measured again (): nothing differs." in result.stderr
+    assert result.stdout.count(" has changed\n") == 20
+    assert "  and 10 more\n" in result.stdout
+
+
+def test_what_is_no_run_is_one_line(run, tmp_path):
+    result = run("verify", tmp_path)
+    assert result.exit_code == 1
+    assert "this is not a run folder" in result.stderr
+    assert result.stderr.count("\n") == 1

@@ -26,7 +26,7 @@ from mutation import LARGEST, mutated
 from podium.model import InputError
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", readers.TARGETS)
 def test_a_short_run(name, tmp_path):
     found = fuzzing.fuzz(name, inputs=200, seed=0, folder=tmp_path)
@@ -114,7 +114,7 @@ def start_slowly():
         sum(range(10**5))
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_faults_are_seen(tmp_path, monkeypatch):
     """A process that ends, hangs, takes too much memory or raises something is noticed, and its input kept."""
     monkeypatch.setattr(fuzzing, "__file__", str(Path(__file__)))

@@ -278,7 +278,7 @@ def test_members_that_have_a_default(tmp_path, cube):
 
 
 def test_there_is_no_demo_unless_somebody_wrote_one(tmp_path):
-    with pytest.raises(InputError, match=r"^there is no demo of Guess\. It needs Challenge\.write_demo$"):
+    with pytest.raises(InputError, match=r"^there is no demo of Guess\. It needs a module demo beside it$"):
         Guess().write_demo(tmp_path)
     with pytest.raises(InputError, match="there is no demo of Guess"):
         podium.demo(Guess(), out=tmp_path)

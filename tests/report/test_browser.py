@@ -12,7 +12,7 @@ import podium
 from podium.report.build import build_report
 from podium.report.page import render
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.heavy
 
 SCREENS = PROJECT / "bench-results" / "screens"
 FLAGS = (

@@ -250,7 +250,7 @@ def test_unknown_names_and_formats_are_refused(tmp_path, options, match):
     assert not (tmp_path / "new").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_files_stay_small_for_many_submissions_and_cases(tmp_path):
     data = synthetic_report(40, 300, bootstrap=50, baseline=True, people=True)
     found = save_all(data, tmp_path / "figures", ["svg"])

@@ -181,6 +181,23 @@ def test_what_runs_wrote_that_did_not_list_it_is_known(place):
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_text('{"schema": 1, "roles": {"a": "competitor"}}')
     folder = RunFolder(place)
-    assert folder.written() == ["run.json", "leaderboard.md", "metrics/a.json", "figures/x/p.svg"]
+    assert folder.written() == ["run.json", "leaderboard.md", "metrics/a.json"]
     folder.replace(SECOND)
-    assert set(content(place)) == {*SECOND, "metrics/mine.json", "notes.txt"}
+    assert set(content(place)) == {*SECOND, "metrics/mine.json", "figures/x/p.svg", "notes.txt"}
+
+
+def test_figures_that_were_never_listed_are_drawn_over_one_by_one(place):
+    """Whose they are is not known, so they are not deleted; but a report of such a run can be written again."""
+    for name in ("run.json", "figures/a.svg", "figures/b.svg", "notes.txt"):
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text('{"schema": 1, "roles": {}}')
+    folder = RunFolder(place)
+    for name in ("figures/a.svg", "figures/b.svg"):
+        folder.add({name: b"new"})
+        assert (place / name).read_bytes() == b"new"
+    with pytest.raises(InputError, match="this file is in the way"):
+        folder.add({"notes.txt": b"new"})
+    (place / "run.json").write_text('{"schema": 2, "roles": {}}')
+    (place / "figures" / "c.svg").touch()
+    with pytest.raises(InputError, match="this file is in the way"):
+        folder.add({"figures/c.svg": b"new"})

@@ -141,7 +141,7 @@ evaluate_into(Path({out!r}), Landmarks(), truth=Path({truth!r}), submissions=Pat
 """
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_a_kill_at_any_moment_of_a_replacement_leaves_one_whole_run(folders, finished):
     """Kill -9 before each move of a file: what is there afterwards is the old run or the new one, and whole."""
     truth, teams = folders

@@ -171,7 +171,7 @@ runpy.run_module("podium", run_name="__main__", alter_sys=True)
 waits for the disk."""
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_killed_at_thirty_moments_and_resumed_the_results_are_the_same_bytes(demo, undisturbed, tmp_path):
     """Kill -9, going on each time where the last one stopped, until thirty kills have hit.
 

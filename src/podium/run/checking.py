@@ -58,19 +58,20 @@ def _against(challenge: Challenge, cases: Sequence[Case], truth: Path, files: Fi
             problems.append(Problem(case.expected[0], "missing" if missing else prediction.reason))
             continue
         seen = _problems_of(lambda case=case, path=path: challenge.check(case, path), files.root, path)  # type: ignore[misc]
-        problems += seen or _measured(CaseJob(challenge, case, truth, (prediction,), {}), files.root, path)
+        problems += seen or _measured(CaseJob(challenge, case, truth, (prediction,), {}), files, path)
     for remark in files.unexpected(cases):
         name, _, what = remark.partition(": ")
         problems.append(Problem(name, what))
     return problems
 
 
-def _measured(job: CaseJob, root: Path, path: Path) -> list[Problem]:
+def _measured(job: CaseJob, files: Files, path: Path) -> list[Problem]:
     """Return what an evaluation would say of a prediction."""
     part = measure_case(job).part
     if part.faults:
         raise InputError(f"{job.challenge.title} itself is at fault ({job.case.name}: {part.faults[0][1]})")
-    return _problems_of(lambda: list(dict.fromkeys(reason for *_, reason in part.failures)), root, path)
+    files.use(name for names in part.hashes.values() for name in names)
+    return _problems_of(lambda: list(dict.fromkeys(reason for *_, reason in part.failures)), files.root, path)
 
 
 def _alone(challenge: Challenge, files: Files) -> list[Problem]:

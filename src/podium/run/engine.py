@@ -241,7 +241,9 @@ def _finished(
         timing, remarks, own = team.timing(rows)
         hashes[name] = together.hashes.get(name, {}) | own
         seconds += [(name, Value(row, challenge.time.name, time)) for row, time in timing.items()]
-        remarks += team.files.unexpected(cases) if team.files else []
+        if team.files is not None:
+            team.files.use(hashes[name])
+            remarks += team.files.unexpected(cases)
         failures += [(name, "", "warning", remark) for remark in remarks]
     return Evaluation(
         challenge=challenge,

@@ -109,12 +109,15 @@ class RunFolder:
 
     def _written_before_it_was_listed(self) -> list[str]:
         names = [name for name in _FIRST_EDITION if (self.path / name).is_file()]
-        try:
-            roles = json.loads((self.path / self._mark).read_text(encoding="utf-8"))["roles"]
-        except (OSError, ValueError, KeyError, TypeError):
-            roles = {}
-        metrics = (f"metrics/{name}.json" for name in roles)
+        metrics = (f"metrics/{name}.json" for name in self._told_by_mark("roles") or ())
         return [*names, *(name for name in metrics if (self.path / name).is_file())]
+
+    def _told_by_mark(self, key: str) -> Any:
+        """Return what run.json says; None where it does not, or cannot be read."""
+        try:
+            return json.loads((self.path / self._mark).read_text(encoding="utf-8"))[key]
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
 
     def replace(self, files: Mapping[str, Content]) -> None:
         """Let a whole run appear in place of what was here, which stays until the new one is complete."""
@@ -170,7 +173,7 @@ class RunFolder:
         """List files as Podium's before they are written; refuse those that are there and are somebody else's."""
         known = self.written()
         fresh = [name for name in names if name not in known]
-        unlisted = self.finished and not (self.path / _MANIFEST).exists()  # figures of before are drawn over
+        unlisted = self._told_by_mark("schema") == 1  # such a run never listed its figures: they are drawn over
         for name in fresh:
             if (self.path / name).exists() and not overwrite and not (unlisted and name.startswith("figures/")):
                 raise InputError(

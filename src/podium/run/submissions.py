@@ -212,6 +212,10 @@ class Files:
                 raise InputError(f"{strange[0]} {self._strange[strange[0]]}")
         return None
 
+    def use(self, names: Iterable[str]) -> None:
+        """Take note of what was read with a prediction, such as voxels that lie beside their header."""
+        self._used.update(names)
+
     def unexpected(self, cases: Sequence[Case]) -> list[str]:
         """Name the files that no case asked for, each with the nearest name that would have been right."""
         names = [case.expected[0] for case in cases if not self._used.intersection(case.expected)]

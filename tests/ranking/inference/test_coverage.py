@@ -36,13 +36,13 @@ def test_means_in_short(population):
     assert 0.89 <= coverage_of_means(population, rounds=300) <= 0.99
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 @pytest.mark.parametrize("population", ["exponential", "lognormal", "normal"])
 def test_bootstrap_t_covers_93_to_97_percent(population):
     assert 0.93 <= coverage_of_means(population, rounds=2000) <= 0.97
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 @pytest.mark.parametrize("method", COVERAGE)
 @pytest.mark.parametrize("population", ["exponential", "lognormal"])
 def test_what_methods_say_of_themselves(population, method):
@@ -53,7 +53,7 @@ def test_what_methods_say_of_themselves(population, method):
     assert coverage_of_means(population, rounds=6000, method=method) == pytest.approx(said, abs=0.017)
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_clusters_and_strata_are_covered():
     """Twenty-five clusters of two to six cases, alike within; the true mean is 0 whatever the sizes."""
     random = np.random.default_rng(4)
@@ -149,25 +149,25 @@ def test_ranks_in_short(draw, truth):
     assert coverage_of_ranks(draw, truth, rounds=60, replicates=500) >= at_least(0.95, 60)
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 @pytest.mark.parametrize(("draw", "truth"), [(equal_teams, EQUAL), (distinct_teams, TRUTH)])
 def test_rank_intervals_cover(draw, truth):
     assert coverage_of_ranks(draw, truth, rounds=2000) >= at_least(0.95, 2000)
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 @pytest.mark.parametrize("draw", [skewed_teams, failing_teams, teams_with_a_near_copy, binary_teams])
 def test_rank_intervals_cover_other_equals(draw):
     assert coverage_of_ranks(draw, EQUAL, rounds=600) >= at_least(0.95, 600)
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 @pytest.mark.parametrize("scheme", [AggregateThenRank("mean"), AggregateThenRank("median")], ids=lambda s: s.name)
 def test_rank_intervals_of_a_consensus_cover(scheme):
     assert coverage_of_ranks(three_tasks, EQUAL, rounds=300, scheme=scheme) >= at_least(0.95, 300)
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_nobody_is_certain_in_many_criteria_at_once():
     """The chance of one false finding is held over all tasks together, also where tests decide."""
     found = 0
@@ -193,6 +193,6 @@ def test_the_spread_of_places_is_no_confidence_interval():
     assert 0.45 < naive_coverage(rounds=60) < 0.7
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_the_spread_of_places_covers_54_to_61_percent():
     assert 0.54 < naive_coverage(rounds=1000) < 0.61
