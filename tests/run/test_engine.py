@@ -166,7 +166,7 @@ def test_rows_without_a_time_and_times_without_a_row_are_warned_of(tmp_path):
     evaluation = timed(tmp_path, ["001,1", "zz,2"])
     assert times(evaluation) == {"001": 1.0}
     assert evaluation.failures == [
-        ("team", "", "warning", "timing.csv: 002, 003, 004 has no time, so no time counts"),
+        ("team", "", "warning", "timing.csv: no time counts, as there is none for 002, 003, 004"),
         ("team", "", "warning", "timing.csv: there is no case called zz"),
     ]
 
@@ -175,7 +175,7 @@ def test_many_rows_without_a_time_are_not_all_named(tmp_path):
     truth, teams = write_landmarks(tmp_path, {"team": {}}, cases=6)
     (teams / "team" / "timing.csv").write_text("case,seconds\n001,1\n")
     (line,) = measure_all(Landmarks(), truth=truth, submissions=find_submissions(teams)).failures
-    assert line[3] == "timing.csv: 002, 003, 004 … has no time, so no time counts"
+    assert line[3] == "timing.csv: no time counts, as there is none for 002, 003, 004 …"
 
 
 def test_times_that_cannot_be_read_are_none_and_their_file_is_on_record(tmp_path):

@@ -184,7 +184,7 @@ class _Team:
         remarks = [f"timing.csv: there is no case called {row}" for row in sorted(set(seconds) - rows)]
         if lacking := sorted(rows - set(seconds)):
             named = ", ".join(lacking[:_MOST_NAMED]) + (" …" if len(lacking) > _MOST_NAMED else "")
-            remarks.append(f"timing.csv: {named} has no time, so no time counts")
+            remarks.append(f"timing.csv: no time counts, as there is none for {named}")
         return {row: value for row, value in seconds.items() if row in rows}, remarks, own
 
 

@@ -142,7 +142,7 @@ def read_record(folder: Path) -> RunRecord:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         number = document["schema"]
-        if number not in range(1, SCHEMA_NUMBER + 1):
+        if isinstance(number, int) and number > SCHEMA_NUMBER:
             raise InputError(
                 f"this run.json has schema {number}, this Podium reads up to {SCHEMA_NUMBER}",
                 path=path,

@@ -36,6 +36,7 @@ class LVQuan18(Challenge):
     name: ClassVar[str] = "lvquan18"
     editions: ClassVar[tuple[str, ...]] = ("document", "code")
     scoring_options: ClassVar[tuple[str, ...]] = ("holm", "per_subject")
+    version: ClassVar[int] = 2
     row_words: ClassVar[tuple[str, str]] = ("image", "images")
     measures: ClassVar[tuple[Measure, ...]] = MEASURES
     title: ClassVar[str] = "LVQuan18"
