@@ -11,7 +11,7 @@ from podium.io import MAX_VOXELS, read_label_map, read_scores
 from podium.metrics import LabelMapComparison, compare_label_maps, surface_dice
 from podium.metrics.surface import Boundary
 from podium.model import Challenge, InputError
-from podium.ranking import AggregateThenRank, Ranking, scheme_named, scheme_rule, table_of_scores
+from podium.ranking import Ranking, scheme_named, scheme_rule, table_of_scores
 from podium.ranking.inference.intervals import Method
 from podium.ranking.inference.sensitivity import table_alternatives
 from podium.ranking.inference.significance import Adjustment
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["agreement", "check", "compare", "demo", "evaluate", "grand_challenge", "list_challenges", "load", "rank"]
 
+_DEMO = ".podium-demo"
 AnyPath: TypeAlias = str | Path
 Options: TypeAlias = Mapping[str, Any]
 CasesDone: TypeAlias = Callable[[int, int], None]
@@ -48,7 +49,7 @@ def evaluate(
     truth: AnyPath,
     submissions: AnyPath,
     out: AnyPath,
-    rules: str = "document",
+    rules: str | None = None,
     options: Options | None = None,
     baselines: Sequence[str] = (),
     references: Sequence[str] = (),
@@ -90,8 +91,8 @@ def evaluate(
         truth=Path(truth),
         submissions=Path(submissions),
         jobs=jobs,
-        baselines=baselines,
-        references=references,
+        baselines=_names(baselines),
+        references=_names(references),
         resume=resume,
         restart=restart,
         dask=dask,
@@ -117,8 +118,11 @@ def load(run: AnyPath, *, challenge: Challenge | None = None) -> Run:
     record = read_record(folder)
     table, failures = read_tables(folder)
     if challenge is None:
-        challenge = get_challenge(record.challenge, **{"edition": record.edition, **record.options})
-    return Run(challenge, record, table, failures, folder=folder)
+        challenge = get_challenge(record.challenge)
+    elif challenge.name != record.challenge:
+        raise InputError(f"this is a run of {record.challenge}, not of {challenge.name}", path=folder)
+    rules = challenge.varied(**{"edition": record.edition, **record.options})
+    return Run(rules, record, table, failures, folder=folder)
 
 
 def rank(
@@ -168,10 +172,18 @@ def rank(
         A folder for tables and JSON. With `write`, a run's own is taken where none is given; under other options than
         those of its published board, a folder of its own in it.
     """
-    general = None
-    if scheme is not None and scheme != "own":
-        named = {"statistic": statistic, "adjustment": adjustment, "alpha": alpha}
-        general = scheme_named(scheme, **named) if isinstance(scheme, str) else scheme  # type: ignore[arg-type]
+    of_run = isinstance(source, Run) or Path(source).is_dir()
+    named: dict[str, Any] = {"statistic": statistic, "adjustment": adjustment, "alpha": alpha}
+    general = scheme if not isinstance(scheme, str) else None
+    if isinstance(scheme, str) and scheme != "own":
+        general = scheme_named(scheme, **named)
+    elif scheme is None and not of_run:
+        general = scheme_named("aggregate-then-rank", **named)
+    elif general is None and named != {"statistic": "mean", "adjustment": "none", "alpha": 0.05}:
+        raise InputError(
+            "statistic, adjustment and alpha are for general schemes; the challenge's own rules have settled them",
+            advice="Give a scheme, such as aggregate-then-rank",
+        )
     asked: dict[str, Any] = {
         "bootstrap": bootstrap,
         "seed": seed,
@@ -180,7 +192,7 @@ def rank(
         "jobs": jobs,
         "progress": progress,
     }
-    if isinstance(source, Run) or Path(source).is_dir():
+    if of_run:
         if better or columns or tasks:
             raise InputError("--better, --column and --task are for tables; a run knows its own")
         run = source if isinstance(source, Run) else load(source)
@@ -190,7 +202,7 @@ def rank(
             own = run.folder if general is None else None
             ranking.folder = write_ranking(ranking, run.challenge.options, None if out is None else Path(out), own)
         return ranking
-    path = Path(source)
+    path = Path(str(source))
     if measures or options:
         raise InputError("--metric and --option are for runs of a challenge, this is a table")
     if not path.exists():
@@ -198,14 +210,18 @@ def rank(
     scores = read_scores(path, columns=columns)
     if better is None:
         raise InputError("a table does not say which values are better", advice="Say --better higher or --better lower")
-    if tasks:
+    if chosen := _names(tasks):
         known = sorted(scores["task"].unique().to_list()) if "task" in scores.columns else []
-        if unknown := [task for task in tasks if task not in known]:
-            raise InputError(f"there is no task {unknown[0]!r}", path=path, advice=f"There are: {', '.join(known)}")
-        scores = scores.filter(scores["task"].is_in(list(tasks)))
+        if unknown := [task for task in chosen if task not in known]:
+            raise InputError(
+                f"there is no task {unknown[0]!r}", path=path, advice=f"There are: {', '.join(known) or 'none'}"
+            )
+        scores = scores.filter(scores["task"].is_in(list(chosen)))
     table = table_of_scores(scores, better=better, missing=missing, name=path.name)
-    rule = general or AggregateThenRank("mean")
-    made_with = {"scheme": rule.name, "better": better, "missing": missing, "tasks": list(tasks)}
+    if general is None:
+        raise InputError("a table has no rules of its own", advice="Give a scheme, such as aggregate-then-rank")
+    rule = general
+    made_with = {"scheme": rule.name, "better": better, "missing": missing, "tasks": list(chosen)}
     ranking = Ranking(scheme_rule(table, rule), lambda: table_alternatives(table, rule), made_with=made_with, **asked)
     if out is not None:
         ranking.folder = write_ranking(ranking, {}, Path(out), None)
@@ -217,7 +233,7 @@ def check(
     predictions: AnyPath,
     *,
     truth: AnyPath | None = None,
-    rules: str = "document",
+    rules: str | None = None,
     options: Options | None = None,
 ) -> list[Problem]:
     """Return everything that is wrong with a submission before it is sent; nothing if it would be accepted.
@@ -310,13 +326,16 @@ def demo(
         Are told what is about to be done, and what came out.
     """
     if challenge is not None:
-        chosen = [_challenge(challenge, "document", None)]
+        chosen = [_challenge(challenge, None, None)]
     else:
         chosen = [rules for rules in (kind.made() for kind in challenges().values()) if rules.has_demo]
     runs = []
     for rules in chosen:
         folder = Path(out) / rules.name
+        if (folder / "truth").exists() and not (folder / _DEMO).exists() and not (folder / "run" / "run.json").exists():
+            raise InputError("a truth is here that no demo wrote", path=folder, advice="Give another folder as --out")
         rules.write_demo(folder)
+        (folder / _DEMO).touch()
         before(rules, folder)
         baselines = ["baseline"] if (folder / "submissions" / "baseline").exists() else []
         again = RunFolder(folder / "run")
@@ -344,7 +363,7 @@ def agreement(
     *,
     truth: AnyPath,
     out: AnyPath | None = None,
-    rules: str = "document",
+    rules: str | None = None,
     options: Options | None = None,
     percentiles: Sequence[float] = PERCENTILES,
     metrics: Sequence[str] = (),
@@ -396,7 +415,7 @@ def grand_challenge(
     truth: AnyPath = "/opt/ml/input/data/ground_truth",
     predictions: AnyPath = "/input/predictions.json",
     metrics: AnyPath = "/output/metrics.json",
-    rules: str = "document",
+    rules: str | None = None,
     options: Options | None = None,
 ) -> dict[str, Any]:
     """Evaluate one team inside a grand-challenge.org container: predictions.json in, metrics.json out."""
@@ -405,8 +424,16 @@ def grand_challenge(
     )
 
 
-def _challenge(challenge: str | Challenge, rules: str, options: Options | None) -> Challenge:
-    if isinstance(challenge, Challenge):
-        changes = {**({"edition": rules} if rules != "document" else {}), **(options or {})}
-        return challenge.varied(**changes) if changes else challenge
-    return get_challenge(challenge, edition=rules, **(options or {}))
+def _names(names: str | Sequence[str]) -> tuple[str, ...]:
+    """Return names, also where a single one was given as it is."""
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def _challenge(challenge: str | Challenge, rules: str | None, options: Options | None) -> Challenge:
+    """Return a challenge by its name, or as it was given, in an edition and with options where these are given."""
+    changes = {**(options or {}), **({} if rules is None else {"edition": rules})}
+    made = challenge if isinstance(challenge, Challenge) else get_challenge(challenge)
+    if unknown := sorted(set(changes) - {"edition", *made.option_names()}):
+        known = ", ".join(made.option_names()) or "none"
+        raise InputError(f"{made.title} has no option {unknown[0]!r}", advice=f"Options of {made.name}: {known}")
+    return made.varied(**changes) if changes else made

@@ -109,7 +109,8 @@ def test_a_list_that_somebody_else_made_reaches_nothing_outside(place, tmp_path)
     assert content(place) == {"run.json": b"2"}
     (place / ".podium.json").write_text(json.dumps({"files": names}))
     folder.forget(lambda _: True)
-    folder.replace(SECOND)
+    with pytest.raises(InputError, match="this file is in the way, and Podium did not write it"):
+        folder.replace(SECOND)  # a list that is not ours does not say that this run is
     assert outside.read_text() == "mine"
 
 

@@ -145,27 +145,29 @@ evaluate_into(Path({out!r}), Landmarks(), truth=Path({truth!r}), submissions=Pat
 def test_a_kill_at_any_moment_of_a_replacement_leaves_one_whole_run(folders, finished):
     """Kill -9 before each move of a file: what is there afterwards is the old run or the new one, and whole."""
     truth, teams = folders
-    (teams / "one").rename(teams / "uno")
     support = str(PROJECT / "tests" / "support")
     code = KILLED.format(support=support, out=str(finished), truth=str(truth), teams=str(teams))
-    seen = set()
+    old, replaced = "one", []
     for moves in range(30):
+        new = f"team{moves}"
+        next(path for path in teams.iterdir() if path.name != "two").rename(teams / new)
         done = subprocess.run([sys.executable, "-c", code, str(moves)], capture_output=True, text=True)
         assert done.returncode in (0, -9), done.stderr
         run = podium.load(finished, challenge=Landmarks())
-        submissions = frozenset(run.record.submissions)
-        assert submissions in ({"one", "two"}, {"uno", "two"})
+        submissions = set(run.record.submissions)
+        assert submissions in ({old, "two"}, {new, "two"})
         assert set(run.measurements["submission"]) == submissions
         board = json.loads((finished / "leaderboard.json").read_text())
         assert {entry["submission"] for entry in board["entries"]} == submissions
         assert {path.stem for path in (finished / "metrics").iterdir()} == submissions
         assert not (finished / ".new").exists()
-        seen.add(submissions)
+        replaced.append(new in submissions)
+        old = next(iter(submissions - {"two"}))
         if done.returncode == 0:
             break
     else:
         pytest.fail("it was killed thirty times")
-    assert len(seen) == 2
+    assert replaced[:2] == [False, True]  # before everything was complete, and after
     assert moves > 5
 
 
@@ -250,3 +252,49 @@ def test_other_work_of_podium_is_not_replaced(folders, tmp_path, how):
     with pytest.raises(InputError, match=r"this folder holds what belongs to raters\.json"):
         evaluated(folders, tmp_path / "survey", **how)
     assert (tmp_path / "survey" / "raters.json").is_file()
+
+
+def test_a_folder_in_the_way_is_refused_before_anything_moves(folders, finished):
+    before = tree(finished)
+    (finished / "metrics" / "uno.json").mkdir()
+    (folders[1] / "one").rename(folders[1] / "uno")
+    with pytest.raises(InputError, match=r"uno\.json: this file is in the way"):
+        evaluated(folders, finished, restart=True)
+    assert tree(finished) == before
+    assert podium.load(finished, challenge=Landmarks()).leaderboard.places == {"two": 1, "one": 2}
+
+
+def test_resuming_what_has_not_changed_keeps_what_followed_from_it(folders, finished):
+    before = tree(finished)
+    run = evaluated(folders, finished, resume=True)
+    assert run.kept == 8
+    after = tree(finished)
+    assert {name: digest for name, digest in after.items() if name != "run.json"} == {
+        name: digest for name, digest in before.items() if name != "run.json"
+    }
+    assert {"report.html", "ranking.json", "figures/places.svg"} <= set(after)
+
+
+def test_rankings_under_other_options_go_with_the_run(kits21_demo, tmp_path):
+    out, teams = tmp_path / "run", kits21_demo / "submissions"
+    kits21 = podium.list_challenges()["kits21"].made()
+    evaluate_into(out, kits21, truth=kits21_demo / "truth", submissions=teams)
+    podium.rank(out, options={"tolerance_scale": 2}, bootstrap=0, write=True)
+    assert (out / "rankings" / "tolerance_scale=2.0" / "leaderboard.csv").is_file()
+    evaluate_into(out, kits21.varied(geometry="shape"), truth=kits21_demo / "truth", submissions=teams, restart=True)
+    assert (out / "rankings").exists() is False
+
+
+def test_a_page_of_somebody_else_in_a_folder_is_not_overwritten(finished, tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "report.html").write_text("mine")
+    ranking = podium.load(finished, challenge=Landmarks()).rank(bootstrap=0)
+    with pytest.raises(InputError, match="this file is in the way"):
+        ranking.report(tmp_path / "docs", formats=("svg",))
+    assert [path.name for path in (tmp_path / "docs").iterdir()] == ["report.html"]
+
+
+def test_a_demo_does_not_write_over_somebodys_truth(tmp_path):
+    (tmp_path / "kits21" / "truth").mkdir(parents=True)
+    with pytest.raises(InputError, match="a truth is here that no demo wrote"):
+        podium.demo("kits21", out=tmp_path)

@@ -94,12 +94,15 @@ def test_why_a_part_does_not_hold_any_more(tmp_path):
     assert parts.still_true("a", known.made_by, truth, files) == "the truth changed"
 
 
-def test_files_outside_and_files_that_are_gone_have_no_digest(tmp_path):
+def test_files_outside_have_their_own_name_and_files_that_are_gone_no_digest(tmp_path):
     (tmp_path / "in").mkdir()
     inside, outside = tmp_path / "in" / "a.txt", tmp_path / "b.txt"
     inside.write_text("a")
     outside.write_text("b")
-    assert list(digests(tmp_path / "in", {inside, outside, tmp_path / "in" / "gone"})) == ["a.txt"]
+    known = digests(tmp_path / "in", {inside, outside, tmp_path / "in" / "gone"})
+    assert list(known) == [str(outside), "a.txt", "gone"]
+    assert known["gone"] == ""
+    assert digests(tmp_path / "in" / ".." / "in", {inside}) == {"a.txt": known["a.txt"]}
 
 
 def test_one_writer_at_a_time(tmp_path):

@@ -62,8 +62,10 @@ def show_ranking(ranking: Ranking) -> None:
 
     from podium.report.words import sentences
 
-    if not ranking.bootstrap:
+    if ranking.untold:
         show_board(ranking.leaderboard)
+        if ranking.bootstrap:
+            Console().print(Text(f"How sure this is cannot be told. {ranking.untold}", style="yellow"))
         return
     stability, confidence = ranking.stability, ranking.confidence
     names = stability.submissions

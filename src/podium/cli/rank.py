@@ -98,6 +98,8 @@ def rank(
                 out=out,
                 write=True,
             )
+        if bootstrap:
+            ranking.stability  # noqa: B018  # or say why nothing can be drawn anew
         if as_json:
             from podium.io import json_text
             from podium.run import ranking_document_of

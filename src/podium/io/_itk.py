@@ -18,7 +18,7 @@ import numpy as np
 
 from podium.io._geometry import checked_geometry, checked_shape
 from podium.io._streams import MOST_DEFLATE_EXPANDS, Stream, too_short
-from podium.io.inputs import open_input
+from podium.io.inputs import note, open_input
 from podium.model import InputError, LabelMap
 
 _LONGEST_HEADER = 1 << 16
@@ -181,6 +181,7 @@ def _beside(path: Path, target: str) -> Path:
             path=path,
             advice="It must be LOCAL or another file in the same folder: save it as one .mha",
         )
+    note(holder)  # should it come to be there, the answer is another
     if not holder.is_file():
         raise InputError(f"the file with the voxels, '{target[:60]}', is not beside it", path=path)
     return holder

@@ -149,8 +149,15 @@ class Challenge(BaseModel, ABC):
         if double := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"{self.title} declares the measure {double[0]} twice")
         for measure in self.measures:
-            if measure.judges and measure.decides and measure.price is None:
+            if not (measure.judges and measure.decides):
+                continue
+            if measure.price is None:
                 raise ValueError(f"{self.title} does not say what a failed case costs in {measure.name}")
+            if measure.optional:
+                raise ValueError(f"{self.title} decides by {measure.name}, which therefore cannot be optional")
+            amount = measure.price.amount
+            if isinstance(amount, int | float) and not measure.allows(amount):
+                raise ValueError(f"{self.title}: the price of {measure.name} is {amount:g}, outside its range")
 
     # What an author must give.
 

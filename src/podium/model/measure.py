@@ -12,6 +12,9 @@ from podium.model.metric import Direction, Metric
 
 __all__ = ["NOT_RANKED", "SECONDS", "Cost", "Measure", "Price", "Purpose", "shown_number"]
 
+_SLACK = 1e-9
+"""Relative: what rounding may leave of a bound."""
+
 Cost: TypeAlias = Callable[[Any, str, str], float]
 """What a failure costs, from the truth of the case, the row and the target."""
 
@@ -82,6 +85,8 @@ class Measure:
         Whether general schemes rank by it and reports show it first, provided that its direction judges at all.
     infinite
         Whether infinity is a value, and not a fault.
+    undefined
+        Whether the truth may leave it without a value, for everybody alike; no price is charged then.
     optional
         Whether it may be absent where the truth does not tell it.
     digits
@@ -102,6 +107,7 @@ class Measure:
     price: Price | None = None
     decides: bool = True
     infinite: bool = False
+    undefined: bool = False
     optional: bool = False
     digits: int = 4
     purpose: Purpose = Purpose.QUALITY
@@ -137,6 +143,16 @@ class Measure:
     def judges(self) -> bool:
         """Whether some values are better than others."""
         return self.direction is not Direction.NONE
+
+    def allows(self, number: float) -> bool:
+        """Return whether a number lies in the declared range, but for what rounding leaves of its ends."""
+        if math.isnan(number) or (math.isinf(number) and not self.infinite):
+            return False
+        least, most = (
+            self.minimum - _SLACK * max(abs(self.minimum), 1),
+            self.maximum + _SLACK * max(abs(self.maximum), 1),
+        )
+        return math.isinf(number) or least <= number <= most
 
     @property
     def key(self) -> tuple[str, str]:

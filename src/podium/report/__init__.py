@@ -91,7 +91,7 @@ def write_report(
         formats=formats or FORMATS,
         run=ranking.run if pictures else None,
         images=None if images is None else Path(images),
-        overwrite=out is not None,
+        overwrite=out is not None and out == page,  # somebody named the very file
         progress=progress,
     )
     figures = f"{built.figures} figures{f' and {built.pictures} pictures' if built.pictures else ''}"

@@ -81,6 +81,7 @@ def build_report(
 
     tell = (lambda what: lambda done, total: progress(what, done, total)) if progress else (lambda _: None)
     page.parent.mkdir(parents=True, exist_ok=True)
+    RunFolder(page.parent).claim([page.name], overwrite=overwrite, take=False)
     if any(shown != real for shown, real in data.names.items()):
         # What an earlier report has left beside an anonymous page may tell who is who.
         RunFolder(figures.parent).forget(lambda name: name.startswith(f"{figures.name}/"))

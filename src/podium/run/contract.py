@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,6 @@ import numpy as np
 from podium.model import Challenge, Direction, Measure, Price, Status, Value
 
 __all__ = ["Breach", "Contract", "Seal"]
-
-_SLACK = 1e-9
-"""Relative: what rounding may leave of a bound."""
 
 
 class Breach(Exception):  # noqa: N818
@@ -38,7 +36,7 @@ class Contract:
             for target in measure.targets
         ]
 
-    def held(self, rows: Sequence[str], truth: Any, values: object) -> list[Value]:
+    def held(self, rows: Sequence[str], truth: Any, values: object, *, built_in: bool = False) -> list[Value]:
         """Return values with prices charged, if they are what was declared.
 
         Parameters
@@ -49,6 +47,8 @@ class Contract:
             What prices may depend on.
         values
             What the challenge returned.
+        built_in
+            Whether they are a baseline's or people's, who may lack what follows from the truth.
 
         Raises
         ------
@@ -64,7 +64,8 @@ class Contract:
             if key in seen:
                 raise Breach(f"{_named(value)} is there twice")
             seen.add(key)
-            _check_number(value, measure)
+            _check_fields(value)
+            _check_number(value, measure, built_in=built_in)
             charged.append(self._charged(value, measure, truth))
         for row in rows:
             for name, target in self._demanded:
@@ -108,8 +109,8 @@ class Contract:
 
 def _checked_price(price: Price, measure: Measure, truth: Any, value: Value) -> float | None:
     amount = price.of(truth, value.case, value.target)
-    if amount is not None and (math.isnan(amount) or (math.isinf(amount) and not measure.infinite)):
-        raise Breach(f"the price of {_named(value)} is {amount}")
+    if price.amount is not None and (amount is None or not measure.allows(amount)):
+        raise Breach(f"the price of {_named(value)} is {amount}, which the measure does not allow")
     return amount
 
 
@@ -124,27 +125,36 @@ def _worse(value: float, than: float, direction: Direction) -> bool:
     return False
 
 
-def _check_number(value: Value, measure: Measure) -> None:
-    """Refuse what is no number although it is marked as one, and the reverse."""
+def _check_fields(value: Value) -> None:
+    """Refuse a value whose other parts are not what a table can hold."""
+    for name in ("unit", "reason"):
+        if not isinstance(getattr(value, name), str):
+            raise Breach(f"the {name} of {_named(value)} is {getattr(value, name)!r}, not text")
+    if value.measured is not None and (not isinstance(value.measured, Real) or math.isnan(value.measured)):
+        raise Breach(f"what was measured of {_named(value)} is {value.measured!r}, no number")
     if not isinstance(value.status, Status):
         raise Breach(f"the status of {_named(value)} is {value.status!r}")
+
+
+def _check_number(value: Value, measure: Measure, *, built_in: bool) -> None:
+    """Refuse what is no number although it is marked as one, and the reverse."""
     if value.status is not Status.OK:
         if value.value is not None:
             raise Breach(f"{_named(value)} is {value.status.value} and yet {value.value}")
         if not value.reason:
             raise Breach(f"{_named(value)} is {value.status.value} without a reason")
+        if value.status is Status.UNDEFINED and measure.price is not None and not (measure.undefined or built_in):
+            raise Breach(f"{_named(value)} is undefined, which is not declared")
         return
     number = value.value
-    if isinstance(number, bool) or not isinstance(number, int | float):
+    if isinstance(number, bool) or not isinstance(number, Real):
         raise Breach(f"{_named(value)} is {number!r} and marked ok")
     if math.isnan(number):
         raise Breach(f"{_named(value)} is NaN and marked ok")
-    if math.isinf(number):
-        if not measure.infinite:
-            raise Breach(f"{_named(value)} is infinite, which is not declared")
-        return
-    least, most = measure.minimum, measure.maximum
-    if number < least - _SLACK * max(abs(least), 1) or number > most + _SLACK * max(abs(most), 1):
+    if math.isinf(number) and not measure.infinite:
+        raise Breach(f"{_named(value)} is infinite, which is not declared")
+    if not measure.allows(number):
+        least, most = measure.minimum, measure.maximum
         raise Breach(f"{_named(value)} is {number:g}, outside the declared range from {least:g} to {most:g}")
 
 

@@ -128,8 +128,18 @@ def found_cases(challenge: Challenge, truth: Path) -> tuple[Challenge, list[Case
     """Return a challenge with the options that stand beside the truth, and the cases of the truth."""
     if not truth.is_dir():
         raise InputError("this is not a folder", path=truth, advice="Give the folder that holds the truth")
-    challenge = challenge.prepared(truth)
-    cases = challenge.cases(truth)
+    try:
+        challenge = challenge.prepared(truth)
+        cases = challenge.cases(truth)
+    except (InputError, OSError):
+        raise
+    except Exception as error:
+        raise InputError(
+            f"{challenge.title} itself is at fault: it cannot find its cases ({type(error).__name__}: {error})",
+            path=truth,
+        ) from error
+    if double := [name for name, count in Counter(case.name for case in cases).items() if count > 1]:
+        raise InputError(f"{challenge.title} itself is at fault: two cases are called {double[0]}", path=truth)
     if not cases:
         raise InputError(
             f"no case of {challenge.title} was found", path=truth, advice="Is this the folder of the truth?"
@@ -215,8 +225,12 @@ def _again(parts: Parts, cases: Sequence[Case]) -> Iterator[Part]:
 def _merged(parts: Iterable[Part]) -> _Together:
     together = _Together(tabulated([]), [], [], {}, {})
     tables = [together.table]
+    cases: dict[str, str] = {}
     for part in parts:
         tables.append(part.table)
+        for row in part.table["case"].unique().to_list():
+            if cases.setdefault(row, part.case) != part.case:
+                together.faults.append(("", part.case, f"{row} is a row of {cases[row]} as well"))
         together.failures.extend(part.failures)
         together.faults.extend((name, part.case, what) for name, what in part.faults)
         together.truth.update(part.truth)

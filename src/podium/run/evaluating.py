@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -81,6 +81,7 @@ def evaluate_into(
         scratch = folder.parts.folder / "unpacked"
         shutil.rmtree(scratch, ignore_errors=True)  # of a run that was killed
         scratch.mkdir(parents=True)
+        stack.callback(_removed_if_empty, folder.parts.folder)  # of a run that did not come to measure anything
         stack.callback(shutil.rmtree, scratch, ignore_errors=True)
         pool = stack.enter_context(dask_pool(dask, say=say)) if dask else Threads(jobs)
         evaluation = measure_all(
@@ -97,10 +98,30 @@ def evaluate_into(
         ended = datetime.now(UTC)
         record = RunRecord.of(evaluation, folder=out, truth=truth, places=places, started=started, ended=ended)
         run = Run(evaluation.challenge, record, evaluation.table, failures_frame(evaluation.failures), folder=out)
+        if not run.withheld and (fault := _scoring_fault(run)):
+            record = record.model_copy(update={"faults": [("", "", fault)]})
+            run = Run(run.challenge, record, run.measurements, run.failures, folder=out)
         folder.replace(_files(run, evaluation))
         folder.parts.finish()
     run.kept, run.why = evaluation.kept, evaluation.why
     return run
+
+
+def _removed_if_empty(folder: Path) -> None:
+    with suppress(OSError):
+        folder.rmdir()
+
+
+def _scoring_fault(run: Run) -> str:
+    """Return what the challenge does wrong when it scores; nothing if it does not. What it refuses, it refuses."""
+    try:
+        run.leaderboard  # noqa: B018  # it is kept
+        run.challenge.further_tables(run.cube, run.roles)
+    except InputError:
+        raise
+    except Exception as error:  # a faulty challenge ranks nobody, and what was measured is kept
+        return f"scoring raised {type(error).__name__}: {' '.join(str(error).split())[:200]}"
+    return ""
 
 
 def _files(run: Run, evaluation: Evaluation) -> dict[str, Content]:

@@ -81,7 +81,7 @@ class RunFolder:
                 ours.add(self.parts.folder.name)
             names = _NAMES.get(self._mark, ())
             taken = [name for name in (*names, self.parts.folder.name, "metrics") if name not in ours]
-            if strange := [name for name in taken if (self.path / name).exists() and not self.finished]:
+            if strange := [name for name in taken if (self.path / name).exists()]:
                 raise InputError(
                     f"{strange[0]} is in this folder, and Podium did not write it",
                     path=self.path,
@@ -102,10 +102,15 @@ class RunFolder:
 
     def written(self) -> list[str]:
         """Return what Podium has written here, by path inside the folder."""
+        if (self.path / _MANIFEST).exists():
+            return self._listed("files")
+        return self._written_before_it_was_listed() if self.finished else []
+
+    def _listed(self, what: str) -> list[str]:
         try:
-            return _inside(json.loads((self.path / _MANIFEST).read_text(encoding="utf-8"))["files"])
+            return _inside(json.loads((self.path / _MANIFEST).read_text(encoding="utf-8"))[what])
         except (OSError, ValueError, KeyError, TypeError):
-            return self._written_before_it_was_listed() if self.finished else []
+            return []
 
     def _written_before_it_was_listed(self) -> list[str]:
         names = [name for name in _FIRST_EDITION if (self.path / name).is_file()]
@@ -121,15 +126,24 @@ class RunFolder:
 
     def replace(self, files: Mapping[str, Content]) -> None:
         """Let a whole run appear in place of what was here, which stays until the new one is complete."""
-        staged = self.path / _NEW
+        staged, known = self.path / _NEW, set(self.written())
+        for name in files:
+            if (self.path / name).is_dir() or ((self.path / name).exists() and name not in known):
+                raise _in_the_way(self.path / name)
         shutil.rmtree(staged, ignore_errors=True)
+        unchanged = set(files) == set(self._listed("results"))
         for name, content in files.items():
-            path = staged / name
+            path, packed = staged / name, encoded(name, content)
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("wb") as file:
-                file.write(encoded(name, content))
+                file.write(packed)
                 file.flush()
                 os.fsync(file.fileno())
+            unchanged &= name == self._mark or _holds(self.path / name, packed)
+        if unchanged and self.finished:  # what followed from the same results stays: rankings, reports
+            (staged / self._mark).replace(self.path / self._mark)
+            shutil.rmtree(staged)
+            return
         plan = {"files": list(files), "before": self.written()}
         write_bytes(staged / _COMPLETE, encoded(_COMPLETE, plan))
         self._carry_on()
@@ -159,7 +173,7 @@ class RunFolder:
             if (staged / name).exists():
                 (self.path / name).parent.mkdir(parents=True, exist_ok=True)
                 (staged / name).replace(self.path / name)
-        self._list(new)
+        self._list(new, results=new)
         shutil.rmtree(staged)
 
     def add(self, files: Mapping[str, Content], *, overwrite: bool = False) -> None:
@@ -169,17 +183,18 @@ class RunFolder:
             (self.path / name).parent.mkdir(parents=True, exist_ok=True)
             write_bytes(self.path / name, encoded(name, content))
 
-    def claim(self, names: Iterable[str], *, overwrite: bool = False) -> None:
-        """List files as Podium's before they are written; refuse those that are there and are somebody else's."""
+    def claim(self, names: Iterable[str], *, overwrite: bool = False, take: bool = True) -> None:
+        """List files as Podium's before they are written; refuse those that are there and are somebody else's.
+
+        Without `take`, nothing is listed yet.
+        """
         known = self.written()
         fresh = [name for name in names if name not in known]
         unlisted = self._told_by_mark("schema") == 1  # such a run never listed its figures: they are drawn over
         for name in fresh:
             if (self.path / name).exists() and not overwrite and not (unlisted and name.startswith("figures/")):
-                raise InputError(
-                    "this file is in the way, and Podium did not write it", path=self.path / name, advice="Move it"
-                )
-        if fresh:
+                raise _in_the_way(self.path / name)
+        if fresh and take:
             self._list([*known, *fresh])
 
     def forget(self, which: Callable[[str], bool]) -> None:
@@ -188,8 +203,10 @@ class RunFolder:
         self._remove({name for name in known if which(name)})
         self._list([name for name in known if not which(name)])
 
-    def _list(self, names: Iterable[str]) -> None:
-        document: dict[str, Any] = {"schema": 1, "files": sorted(set(names))}
+    def _list(self, names: Iterable[str], *, results: Iterable[str] | None = None) -> None:
+        """Note what Podium has written, and which of it is the result itself rather than what follows from it."""
+        own = self._listed("results") if results is None else results
+        document: dict[str, Any] = {"schema": 1, "files": sorted(set(names)), "results": sorted(set(own))}
         write_bytes(self.path / _MANIFEST, encoded(_MANIFEST, document))
 
     def _remove(self, names: set[str]) -> None:
@@ -198,6 +215,18 @@ class RunFolder:
         for folder in sorted({parent for name in names for parent in Path(name).parents[:-1]}, key=str, reverse=True):
             if (self.path / folder).is_dir() and not any((self.path / folder).iterdir()):
                 (self.path / folder).rmdir()
+
+
+def _in_the_way(path: Path) -> InputError:
+    return InputError("this file is in the way, and Podium did not write it", path=path, advice="Move it")
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    """Return whether a file holds just this."""
+    try:
+        return path.read_bytes() == content
+    except OSError:
+        return False
 
 
 def _inside(names: Iterable[str]) -> list[str]:

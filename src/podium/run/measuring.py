@@ -171,8 +171,12 @@ class _Measurement:
             _raise_if_machine(error)
             self._faults.append(("", f"the truth cannot be used: {error}"))
             return self._collected()
-        except Exception as error:
-            _raise_if_machine(error)
+        except Breach as breach:
+            self._faults.append(("", str(breach)))
+            return self._collected()
+        except MemoryError:
+            raise  # of this machine there is too little
+        except (Exception, SystemExit) as error:
             self._faults.append(("", f"load raised {_described(error)}"))
             return self._collected()
         for prediction in predictions:
@@ -184,8 +188,10 @@ class _Measurement:
         with noting_files() as read:
             truth = self._challenge.load(self._case)
         self._truth_files |= set(read)
-        self._rows = self._challenge.rows(self._case, truth)
-        self._seal = Seal(truth)
+        rows = self._challenge.rows(self._case, truth)
+        if not rows or not all(isinstance(row, str) for row in rows) or len(set(rows)) < len(rows):
+            raise Breach(f"the rows of a case have one name each, not {str(rows)[:80]}")
+        self._rows, self._seal = tuple(rows), Seal(truth)
 
     def _measure(self, prediction: Prediction) -> None:
         """Measure one prediction, or note why that cannot be done, and whose fault it may be."""
@@ -195,37 +201,42 @@ class _Measurement:
             return
         with noting_files() as read:
             if prediction.path is None:
-                outcome = self._outcome(lambda truth: challenge.measure_built_in(name, self._case, truth))
+                outcome = self._outcome(
+                    lambda truth: challenge.measure_built_in(name, self._case, truth), built_in=True
+                )
             else:
                 path = prediction.path
-                outcome = self._outcome(lambda truth: challenge.measure(self._case, truth, path))
+                outcome = self._outcome(lambda truth: challenge.measure(self._case, truth, path), path)
         if prediction.path is not None:
             self._hashes[name] = prediction.digests(besides=set(read))
         match outcome:
             case Breach():
                 self._breaches[name] = str(outcome)
-            case InputError() | OSError() if prediction.built_in:
+            case InputError() if prediction.built_in:
                 self._breaches[name] = f"it cannot be measured: {outcome}"
-            case InputError() | OSError():
+            case InputError():
                 self._charge(name, Status.INVALID, str(outcome).replace(f"{prediction.root}/", ""))
             case _:
                 self._values[name] = outcome
-                self._sound |= not prediction.built_in
+                self._sound |= not prediction.built_in and _sound(outcome)
 
-    def _outcome(self, measure: Callable[[Any], object]) -> list[Value] | InputError | OSError | Breach:
+    def _outcome(
+        self, measure: Callable[[Any], object], path: Path | None = None, *, built_in: bool = False
+    ) -> list[Value] | InputError | Breach:
         """Measure, and return what comes out, held against the contract; or what is wrong."""
+        problem: InputError | Breach
         try:
             values = measure(self._seal.truth)
             if not self._seal.broken:
-                return self._contract.held(self._rows, self._seal.truth, values)
-        except (InputError, OSError, Breach) as error:
+                return self._contract.held(self._rows, self._seal.truth, values, built_in=built_in)
+        except (InputError, Breach) as error:
             problem = error
-        except Exception as error:  # whatever else it is, a prediction or the challenge is to blame, and named
-            problem = Breach(f"measure raised {_described(error)}")
+        except (Exception, SystemExit) as error:  # a prediction or the challenge is to blame, and named
             _raise_if_machine(error)
+            own = isinstance(error, OSError) and path is not None and _about(error, path)
+            problem = InputError(str(error)) if own else Breach(f"measure raised {_described(error)}")
         else:
             problem = Breach("measure changed the truth")
-        _raise_if_machine(problem)
         if self._seal.broken:
             self._load()
         return problem
@@ -251,9 +262,8 @@ class _Measurement:
         """Find out whether the case can be measured at all, by the truth itself, where that can be a prediction."""
         path = self._challenge.truth_as_prediction(self._case)
         if path is not None:
-            self._sound = isinstance(
-                self._outcome(lambda truth: self._challenge.measure(self._case, truth, path)), list
-            )
+            outcome = self._outcome(lambda truth: self._challenge.measure(self._case, truth, path), path)
+            self._sound = isinstance(outcome, list) and _sound(outcome)
         return self._sound
 
     def _collected(self) -> Part:
@@ -276,18 +286,27 @@ class _Measurement:
 
 def _shows_soundness(job: CaseJob, known: Part) -> bool:
     """Return whether any submission was measured before as it should be."""
-    built_in = [prediction.submission for prediction in job.predictions if prediction.built_in]
-    table = known.table.filter(~pl.col("submission").is_in(built_in))
-    return bool((table["status"] == Status.OK.value).any())
+    built_in = {prediction.submission for prediction in job.predictions if prediction.built_in}
+    return any(not failed for name, failed in known.lost.items() if name not in built_in)
 
 
-def _raise_if_machine(error: Exception) -> None:
-    """Let go on what no prediction and no challenge is to blame for: a full disk, too little memory."""
-    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _THIS_MACHINE):
+def _sound(values: list[Value]) -> bool:
+    """Return whether a prediction was measured as it should be, in every part."""
+    return not any(value.status.failed for value in values)
+
+
+def _about(error: OSError, path: Path) -> bool:
+    """Return whether an error of the file system is about a prediction, or what lies beside it."""
+    return error.filename is not None and Path(str(error.filename)).parent.is_relative_to(path.parent)
+
+
+def _raise_if_machine(error: BaseException) -> None:
+    """Let go on what no prediction and no challenge is to blame for, such as a full disk."""
+    if isinstance(error, OSError) and error.errno in _THIS_MACHINE:
         raise error
 
 
-def _described(error: Exception) -> str:
+def _described(error: BaseException) -> str:
     text = " ".join(str(error).split())[:200]
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 

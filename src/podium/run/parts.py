@@ -148,9 +148,17 @@ class Parts:
 
 
 def digests(root: Path, files: set[Path]) -> dict[str, str]:
-    """Return the SHA-256 of files by their path inside a folder, without those that are gone or lie outside."""
-    inside = {path: path.relative_to(root).as_posix() for path in files if path.is_relative_to(root) and path.is_file()}
-    return {name: digest(path) for path, name in sorted(inside.items(), key=lambda item: item[1])}
+    """Return the SHA-256 of files by their path inside a folder; "" for one that was asked for and is not there."""
+    names = {path: _inside(root, path) for path in files}
+    return {name: digest(path) if path.is_file() else "" for path, name in sorted(names.items(), key=lambda i: i[1])}
+
+
+def _inside(root: Path, path: Path) -> str:
+    """Return a path inside a folder, however either is written; one that lies elsewhere stays what it is."""
+    for own, other in ((path, root), (path.resolve(), root.resolve())):
+        if own.is_relative_to(other):
+            return own.relative_to(other).as_posix()
+    return str(path.absolute())
 
 
 @contextmanager

@@ -107,12 +107,12 @@ def leaderboard_document(board: Leaderboard, made_with: Mapping[str, Any]) -> di
 def ranking_document_of(ranking: Ranking) -> dict[str, Any]:
     """Return a ranking for JSON: the leaderboard, and where cases were drawn anew, how sure it is."""
     board = leaderboard_document(ranking.leaderboard, ranking.made_with)
-    return ranking.document | {"leaderboard": board} if ranking.bootstrap else board
+    return board if ranking.untold else ranking.document | {"leaderboard": board}
 
 
 def ranking_files(ranking: Ranking) -> dict[str, Content]:
     """Return what tells how sure a ranking is: ranking.json, and tables."""
-    if not ranking.bootstrap:
+    if ranking.untold:
         return {}
     tables: dict[str, Content] = {f"{name}.csv": table for name, table in ranking.tables.items()}
     return tables | {"ranking.json": ranking_document_of(ranking)}
@@ -145,7 +145,11 @@ def write_ranking(ranking: Ranking, published: Mapping[str, Any], out: Path | No
     if not own:
         files |= leaderboard_files(ranking.leaderboard, ranking.made_with)
     out.mkdir(parents=True, exist_ok=True)
-    RunFolder(out, mark="run.json" if own else "leaderboard.json").add(files)
+    if run is not None and out.is_relative_to(run):  # listed with the run, so that they go when it is made anew
+        inside = out.relative_to(run)
+        RunFolder(run).add({(inside / name).as_posix(): content for name, content in files.items()})
+    else:
+        RunFolder(out, mark="leaderboard.json").add(files)
     return out
 
 

@@ -81,8 +81,8 @@ class Run:
             return ""
         submission, case, what = self.record.faults[0]
         more = f"; and {len(self.record.faults) - 1} more" if len(self.record.faults) > 1 else ""
-        whose = f", {submission}" if submission else ""
-        return f"{self.challenge.name}, {case}{whose}: {what}{more}"
+        where = ", ".join(filter(None, (self.challenge.name, case, submission)))
+        return f"{where}: {what}{more}"
 
     @cached_property
     def cube(self) -> Cube:

@@ -146,7 +146,9 @@ def _changed_inputs(
                 continue
             for inside, expected in given.sha256.items():
                 path = next((path for path in (root / inside, place / inside) if path.is_file()), None)
-                if path is None:
+                if path is None and not expected:
+                    pass  # it was not there before either
+                elif path is None:
                     changed.append((name, inside, "is gone"))
                 elif digest(path) != expected:
                     changed.append((name, inside, "has changed"))

@@ -100,15 +100,15 @@ class TrackRAD2025(RatedChallenge):
 
         def distance(name: str, title: str) -> Measure:
             price = Price(side, "the longer side of the image", caps=not code)
-            return Measure(name, title, Direction.LOWER, "mm", minimum=0, price=price, infinite=code)
+            return Measure(name, title, Direction.LOWER, "mm", minimum=0, price=price, infinite=code, undefined=code)
 
         nothing = Price(0.0)
         judged = (
-            Measure("dice", "Dice", Direction.HIGHER, minimum=0, maximum=1, price=nothing),
+            Measure("dice", "Dice", Direction.HIGHER, minimum=0, maximum=1, price=nothing, undefined=code),
             distance("hd95", "HD95"),
             distance("masd", "MASD"),
             distance("centre_distance", "Centre distance"),
-            Measure("relative_d98", "Relative D98", Direction.HIGHER, minimum=0, price=nothing),
+            Measure("relative_d98", "Relative D98", Direction.HIGHER, minimum=0, price=nothing, undefined=True),
         )
         count = Measure("frames", "Frames", minimum=1, price=Price(frames, "none: it follows from the truth"))
         return (*judged, count, *(_spread_measures(judged[:4]) if code else ()))

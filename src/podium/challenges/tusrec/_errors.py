@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -103,13 +104,16 @@ def errors_of(prediction: ScanPrediction, scan: Scan) -> dict[str, float]:
     compact = form_of(prediction) != DISPLACEMENTS
     errors: dict[str, float] = {}
     for level in TARGETS:
-        if compact:
-            pixel, landmark = _errors_of_transforms(prediction, TRANSFORMS[level], level, scan)
-        else:
-            pixel = _pixel_error(prediction, f"{level}P", level, scan)
-            with naming(prediction, f"{level}L"):
-                landmark = landmark_error(scan.displacements[level].T, prediction.small(f"{level}L").T)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is too large is said below
+            if compact:
+                pixel, landmark = _errors_of_transforms(prediction, TRANSFORMS[level], level, scan)
+            else:
+                pixel = _pixel_error(prediction, f"{level}P", level, scan)
+                with naming(prediction, f"{level}L"):
+                    landmark = landmark_error(scan.displacements[level].T, prediction.small(f"{level}L").T)
         errors |= {f"{level.lower()}pe": pixel, f"{level.lower()}le": landmark}
+    if not all(map(math.isfinite, errors.values())):
+        raise InputError("displacements are so large that their error is not a number", path=prediction.path)
     return errors
 
 
