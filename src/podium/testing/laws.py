@@ -61,6 +61,9 @@ def assert_failing_never_pays(material: Material, *, seed: int, trials: int = 20
         count = generator.choice([1, 1, 2, max(1, len(material.rows) // 2), len(material.rows)])
         rows = generator.sample(material.rows, min(count, len(material.rows)))
         changes = {"fails": material.spoiled(teams[chosen], rows)}
+        if material.targets:
+            part = generator.choice(material.targets)
+            changes[f"fails in {part} alone"] = material.spoiled(teams[chosen], rows, target=part)
         changes["leaves out its times"] = [value for value in teams[chosen] if value.metric != time]
         dropped = generator.choice(material.rows)
         changes["leaves out one time"] = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
@@ -86,11 +86,20 @@ class Material:
             drawn[f"team {number}"] = values + (times if generator.random() < 0.8 else [])
         return drawn
 
-    def spoiled(self, values: list[Value], rows: Collection[str]) -> list[Value]:
-        """Return a team's values with some rows failed; what it says of times stays."""
+    @property
+    def targets(self) -> list[str]:
+        """What is measured, where that is more than one thing: parts that may fail by themselves."""
+        return sorted({target for measure in self.challenge.measures for target in measure.targets if target})
+
+    def spoiled(self, values: list[Value], rows: Collection[str], *, target: str | None = None) -> list[Value]:
+        """Return a team's values with some rows failed, or only one target in them; what it says of times stays."""
         time = self.challenge.time.name
-        kept = [value for value in values if value.case not in rows or value.metric == time]
-        return kept + [replace(value) for row in rows for value in self.failed[row]]
+
+        def spoils(value: Value) -> bool:
+            return value.case in rows and value.metric != time and target in (None, value.target)
+
+        kept = [value for value in values if not spoils(value)]
+        return kept + [value for row in rows for value in self.failed[row] if spoils(value)]
 
     def table(self, teams: Mapping[str, list[Value]]) -> pl.DataFrame:
         """Return measurements of teams and of those who are built in."""
