@@ -268,9 +268,21 @@ def test_a_reader_that_opens_a_file_by_itself_is_found(tmp_path, monkeypatch, mo
 @pytest.mark.parametrize("form", ["MetaImage, .raw", "MetaImage, .zraw by ITK"])
 def test_a_reader_that_notes_the_header_alone_is_found(tmp_path, monkeypatch, form):
     note = inputs.note
-    monkeypatch.setattr(inputs, "note", lambda path: None if path.suffix in (".raw", ".zraw") else note(path))
+    for module in (inputs, _itk):
+        monkeypatch.setattr(module, "note", lambda path: None if path.suffix in (".raw", ".zraw") else note(path))
     with pytest.raises(AssertionError):
         assert_noted(tmp_path, form)
+
+
+def test_voxels_that_are_not_beside_their_header_are_noted_all_the_same(tmp_path):
+    """Should they come to be there, a prediction is another."""
+    header = tmp_path / "labels.mhd"
+    header.write_text(
+        "ObjectType = Image\nNDims = 2\nDimSize = 2 2\nElementType = MET_UCHAR\nElementDataFile = x.raw\n"
+    )
+    with noting_files() as noted, pytest.raises(InputError, match="is not beside it"):
+        read_label_map(header)
+    assert noted == {header, tmp_path / "x.raw"}
 
 
 def test_the_file_that_another_process_looks_into_is_noted_by_whoever_asks(tmp_path):
