@@ -13,6 +13,8 @@ from podium.model import InputError, Role, Status, Value
 from podium.ranking import cube_of, ranked_submissions
 from podium.run import Contract
 
+pytestmark = pytest.mark.slow
+
 CONTRACT = Contract(get_challenge("csv2026"))
 
 

@@ -18,6 +18,8 @@ from podium.model import InputError, LabelMap, Role, Status
 from podium.ranking import leaderboard_of
 from podium.run import find_submissions, measure_all
 
+pytestmark = pytest.mark.slow
+
 REGIONS = {"kidney_and_mass": (1, 2, 3), "mass": (2, 3), "tumor": (2,)}
 CASES = 8
 TOLERANCES = {"kidney_and_mass": 1.0330772532390826, "mass": 1.1328796488598762, "tumor": 1.1498198361434828}

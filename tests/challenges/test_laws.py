@@ -26,6 +26,8 @@ from podium.testing import (
     ranked_score,
 )
 
+pytestmark = pytest.mark.slow
+
 PLUGIN = "landmarks"
 NAMES = [*sorted(challenges()), PLUGIN]
 # Where scores have no bounds, or distances may be infinite, only the place is held; see CHALLENGES.

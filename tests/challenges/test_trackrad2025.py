@@ -16,6 +16,8 @@ from podium.metrics import dose_at_volume
 from podium.model import InputError, LabelMap, Role, Status
 from podium.run import Contract
 
+pytestmark = pytest.mark.slow
+
 METRICS = ("dice", "hd95", "masd", "centre_distance")
 OFFICIAL = {
     "dice": ("dsc", "dice_similarity_coefficient"),

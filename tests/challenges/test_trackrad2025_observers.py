@@ -18,6 +18,8 @@ from podium.ranking import leaderboard_of
 from podium.raters import survey_raters
 from podium.run import find_submissions, measure_all
 
+pytestmark = pytest.mark.slow
+
 METRICS = ("dice", "hd95", "masd", "centre_distance", "relative_d98")
 ROWS, COLUMNS = 40, 36
 

@@ -14,6 +14,8 @@ from podium.model import LabelMap
 from podium.ranking import cube_of, leaderboard_of
 from podium.run import find_submissions, measure_all
 
+pytestmark = pytest.mark.slow
+
 NO_TIME = "has no time for every case, so that the limit of 1 s per frame cannot be shown to hold"
 
 

@@ -16,6 +16,8 @@ from podium.model import Status
 from podium.ranking import leaderboard_of
 from podium.run import Contract, find_submissions, measure_all
 
+pytestmark = pytest.mark.slow
+
 ERRORS = ("gpe", "gle", "lpe", "lle")
 GOLDEN_SCANS = {f"sub05{k}__RH_rotation": f"scan_{scan}" for k, scan in enumerate("ABCD")}
 

@@ -18,6 +18,8 @@ from podium.challenges import get_challenge
 from podium.challenges.tusrec import _prediction
 from podium.model import InputError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def sweep(tmp_path):

@@ -7,6 +7,8 @@ import pytest
 
 from podium.challenges import challenges
 
+pytestmark = pytest.mark.slow
+
 NAMES = sorted(challenges())
 
 

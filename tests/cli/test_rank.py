@@ -10,6 +10,8 @@ from typer.testing import CliRunner
 import podium
 from podium.cli import app
 
+pytestmark = pytest.mark.slow
+
 CASES = ("1", "2", "10", "11", "12", "13", "14", "15")
 VALUES = {
     "good": (0.90, 0.91, 0.92, 0.93, 0.94, 0.95, 0.96, 0.97),

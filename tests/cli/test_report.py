@@ -8,6 +8,8 @@ from reports import synthetic_run, write_run_folder
 
 from podium.challenges import challenges
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def evaluated(tmp_path):

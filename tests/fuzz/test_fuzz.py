@@ -25,6 +25,8 @@ from mutation import LARGEST, mutated
 
 from podium.model import InputError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("name", readers.TARGETS)

@@ -23,6 +23,8 @@ from podium.io.arrays import dataset, open_hdf5, read_npy, read_npz
 from podium.io.tables import read_mat
 from podium.model import InputError
 
+pytestmark = pytest.mark.slow
+
 NUMBERS = np.arange(64.0).reshape(8, 8)
 BYTES = NUMBERS.tobytes()
 

@@ -19,6 +19,8 @@ from podium.metrics import (
 from podium.metrics import surface as surface_module
 from podium.model import InputError, LabelMap
 
+pytestmark = pytest.mark.slow
+
 BOUNDARIES = ("surfel", "voxel")
 SPACINGS = ((1.0, 1.0, 1.0), (0.5, 0.5, 5.0), (5.0, 0.7, 0.7), (0.3, 1.1, 2.7))
 

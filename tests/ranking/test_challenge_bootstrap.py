@@ -7,6 +7,8 @@ import pytest
 from podium.ranking import challenge_rule, cube_of
 from podium.ranking.inference.stability import assess_stability, jackknife
 
+pytestmark = pytest.mark.slow
+
 CASES = [
     ("kits21", "document"),
     ("kits21", "code"),

@@ -9,6 +9,8 @@ from podium.challenges.kits21.annotations import annotation_files, draw_samples
 from podium.io import read_label_map
 from podium.raters import TOLERANCE_PERCENTILE, Instance, read_annotations
 
+pytestmark = pytest.mark.slow
+
 CASES = sorted(path.name for path in (SHARED / "kits21").glob("case_*")) or ["(no cases beside the project)"]
 
 

@@ -18,6 +18,8 @@ from podium.model import InputError
 from podium.raters import summarise, survey_raters
 from podium.run import Parts
 
+pytestmark = pytest.mark.slow
+
 REGIONS = ("kidney_and_mass", "mass", "tumor")
 
 

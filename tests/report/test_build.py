@@ -17,6 +17,8 @@ from podium.ranking.leaderboards import cube_of
 from podium.report import figure_of
 from podium.report.figures import FIGURES, as_bytes, draw
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def evaluated(tmp_path):

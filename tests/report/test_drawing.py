@@ -18,6 +18,8 @@ from podium.report.drawing import draw, outlines
 from podium.report.figures import as_bytes
 from podium.report.style import drawing
 
+pytestmark = pytest.mark.slow
+
 REFERENCE, PREDICTION = "#0072b2", "#d55e00"
 NAN, INF = math.nan, math.inf
 

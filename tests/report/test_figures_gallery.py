@@ -17,6 +17,8 @@ from podium.report import figures
 from podium.report.figures import FIGURES, Nothing, as_bytes, draw, inline_svg, save, save_all, slug
 from podium.report.style import GRID, INK, PAPER, drawing, shortened
 
+pytestmark = pytest.mark.slow
+
 NAMES = {
     "dots_and_boxes",
     "podium_plot",

@@ -18,6 +18,8 @@ from podium.report.build import build_report
 from podium.report.data import gather
 from podium.report.page import Group, Image, Shown, ShownFigure, render
 
+pytestmark = pytest.mark.slow
+
 
 class Parsed(HTMLParser):
     """What a browser would see: elements, texts, scripts."""

@@ -20,6 +20,8 @@ from podium.report.data import gather
 from podium.report.pictures import chosen_cases, draw_pictures
 from podium.run import Input, Run
 
+pytestmark = pytest.mark.slow
+
 NAMES = [f"case_0000{number}" for number in range(5)]
 
 

@@ -19,6 +19,8 @@ from podium.model import Case, InputError
 from podium.run import unpacking
 from podium.run.submissions import Limits, Submission, opened
 
+pytestmark = pytest.mark.slow
+
 SMALL = Limits(entries=100, unpacked_bytes=2**20, ratio=1100)
 
 

@@ -20,6 +20,8 @@ from podium.model import Case, InputError, Measure, Status, Value
 from podium.run import Parts, find_submissions, measure_all
 from podium.run.measuring import SCHEMA, CaseJob, Prediction, measure_case, tabulated
 
+pytestmark = pytest.mark.slow
+
 
 def evaluated(folders, out, challenge=None, **options):
     truth, submissions = folders

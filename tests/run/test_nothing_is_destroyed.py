@@ -17,6 +17,8 @@ from podium.cli import app
 from podium.model import InputError
 from podium.run import RunFolder, evaluate_into, evaluating
 
+pytestmark = pytest.mark.slow
+
 
 def tree(folder: Path) -> dict[str, str]:
     """Return a digest of every file, but for what only serves to go on."""

@@ -15,6 +15,8 @@ from podium.io import digest
 from podium.model import InputError, Role
 from podium.run import Input, read_record
 
+pytestmark = pytest.mark.slow
+
 FIRST_SCHEMA = {
     "schema": 1,
     "podium": "0.1.0",

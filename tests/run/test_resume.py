@@ -18,6 +18,8 @@ from podium.cli import app
 from podium.io import write_atomically
 from podium.run import Parts, find_submissions, measure_all, sole_writer
 
+pytestmark = pytest.mark.slow
+
 RESULTS = ("measurements.parquet", "failures.csv", "leaderboard.csv", "leaderboard.json", "leaderboard.md")
 
 

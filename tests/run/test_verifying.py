@@ -15,6 +15,8 @@ from podium.model import Case, InputError
 from podium.run.measuring import SCHEMA
 from podium.run.verifying import twins
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def original(kits21_demo, tmp_path_factory):

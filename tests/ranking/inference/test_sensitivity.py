@@ -23,6 +23,8 @@ from podium.ranking.inference.sensitivity import (
 )
 from podium.ranking.inference.stability import kendall_tau
 
+pytestmark = pytest.mark.slow
+
 RUNS = [
     ("kits21", "document"),
     ("kits21", "code"),

@@ -20,6 +20,8 @@ from podium.ranking.inference.significance import (
     wilcoxon_signed_rank,
 )
 
+pytestmark = pytest.mark.slow
+
 ALTERNATIVES = ("two-sided", "greater", "less")
 
 
