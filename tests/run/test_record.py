@@ -2,10 +2,10 @@
 
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 from plugin import write_landmarks
+from shared_data import PROJECT
 from sixth_challenge import Landmarks
 from typer.testing import CliRunner
 
@@ -95,7 +95,7 @@ def test_a_run_of_the_first_schema_is_loaded_ranked_and_verified(kits21_demo, tm
     assert old.verify(sample=1).nothing_differs
 
 
-FOLDERS = sorted(Path(__file__).with_name("folders").glob("*/*"))
+FOLDERS = sorted((PROJECT / "tests" / "run_folders").glob("*/*"))
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: f"{folder.parent.name} {folder.name}")
