@@ -70,6 +70,8 @@ class Column:
         Whether it compares submissions, as ranks do, and so says nothing about one of them alone.
     smooth
         Whether it changes little where weights change little, as means do and medians, ranks and decisions do not.
+    quantile
+        Which quantile of its rows it is, 0.5 for the median, where it is one.
     importance
         By how much its ranks count where those of several criteria are averaged.
     rows
@@ -80,6 +82,7 @@ class Column:
     values: Floats
     relative: bool = False
     smooth: bool = True
+    quantile: float | None = None
     importance: float = 1.0
     rows: Floats | None = None
 

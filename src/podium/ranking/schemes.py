@@ -61,7 +61,7 @@ class AggregateThenRank(Scheme):
 
         def aggregated(weights: Floats) -> Column:
             values = _aggregate(task.values, weights, share)
-            return Column(measure, values, smooth=share is None, rows=task.values)
+            return Column(measure, values, smooth=share is None, quantile=share, rows=task.values)
 
         return aggregated
 
@@ -94,7 +94,7 @@ class RankThenAggregate(Scheme):
 
         def aggregated(weights: Floats) -> Column:
             values = _aggregate(ranks, weights, share)
-            return Column(measure, values, relative=True, smooth=share is None, rows=ranks)
+            return Column(measure, values, relative=True, smooth=share is None, quantile=share, rows=ranks)
 
         return aggregated
 

@@ -9,12 +9,14 @@ from scipy import stats
 from podium.model import InputError
 from podium.ranking import COVERAGE, mean_intervals, units_of
 from podium.ranking.inference.intervals import (
+    Moves,
+    effective_number,
     intervals_of,
     mean_influences,
-    resampled,
     standard_error,
     studentised,
     tail,
+    unequal_sizes,
 )
 
 RANDOM = np.random.default_rng(2)
@@ -132,7 +134,7 @@ def test_a_resample_moves_a_mean_as_its_rows_written_out():
     ):
         units = units_of(clusters, strata)
         counts = units.draw(1, 0)[:40]
-        shift, _ = resampled(mean_influences(rows, units), units, counts)
+        shift, _ = Moves(mean_influences(rows, units), units)(counts)
         for one, weights in enumerate(units.weights(counts).astype(int)):
             expected = np.repeat(rows, weights, axis=1).mean(axis=1) - rows.mean(axis=1)
             np.testing.assert_allclose(shift[one], expected, atol=1e-12)
@@ -141,7 +143,7 @@ def test_a_resample_moves_a_mean_as_its_rows_written_out():
 def test_standard_errors_of_resamples():
     units = units_of([str(row) for row in range(20)])
     counts = units.draw(1, 0)[:40]
-    _, error = resampled(mean_influences(SKEWED, units), units, counts)
+    _, error = Moves(mean_influences(SKEWED, units), units)(counts)
     for one, weights in enumerate(counts.astype(int)):
         expected = np.repeat(SKEWED, weights, axis=1).std(axis=1, ddof=1) / np.sqrt(20)
         np.testing.assert_allclose(error[one], expected)
@@ -246,3 +248,75 @@ def test_every_method_says_what_it_covers():
     shifts = np.zeros((10, 1))
     for method in COVERAGE:
         intervals_of(np.zeros(1), effect, units, shifts, shifts, level=0.9, method=method)
+
+
+# Clusters of unequal size
+
+UNEVEN = np.repeat(np.arange(8), [1, 2, 12, 1, 3, 2, 1, 5])
+
+
+@pytest.mark.parametrize("strata", [None, ["x"] * 4 + ["y"] * 4], ids=["one", "two"])
+def test_uneven_clusters_have_the_jackknife_of_every_resample(strata):
+    """Each draw of a cluster is left out in turn, by hand, in the resample written out."""
+    rows = np.random.default_rng(3).lognormal(size=(2, len(UNEVEN)))
+    units = units_of([str(c) for c in UNEVEN], None if strata is None else [strata[c] for c in UNEVEN])
+    sizes = unequal_sizes(rows, units)
+    assert sizes.sum() == pytest.approx(1)
+    counts = units.draw(1, 0)[:20]
+    shift, error = Moves(mean_influences(rows, units), units, sizes)(counts)
+    own = [rows[:, units.cluster == cluster] for cluster in range(8)]
+    for one, drawn_counts in enumerate(counts.astype(int)):
+        drawn_clusters = np.repeat(np.arange(8), drawn_counts)
+        whole = np.concatenate([own[c] for c in drawn_clusters], axis=1).mean(axis=1)
+        np.testing.assert_allclose(shift[one], whole - rows.mean(axis=1))
+        without = [
+            np.concatenate([own[c] for c in np.delete(drawn_clusters, k)], axis=1).mean(axis=1) for k in range(8)
+        ]
+        variance = 0.0
+        for stratum in units.strata:
+            size = stratum.stop - stratum.start
+            group = np.array([without[k] for k in range(8) if stratum.start <= drawn_clusters[k] < stratum.stop])
+            variance = variance + (size - 1) / size * np.sum((group - group.mean(axis=0)) ** 2, axis=0)
+        np.testing.assert_allclose(error[one], np.sqrt(variance))
+
+
+def test_sizes_are_only_told_where_they_differ():
+    even = units_of([str(row // 3) for row in range(12)])
+    assert unequal_sizes(np.ones((2, 12)), even) is None
+    gaps = np.ones((2, 12))
+    gaps[:, 0] = np.nan  # for everybody: the first cluster has two rows
+    np.testing.assert_allclose(unequal_sizes(gaps, even), np.array([2, 3, 3, 3]) / 11)
+    gaps[0, 1] = np.nan  # for one of them alone
+    assert unequal_sizes(gaps, even) is None
+    assert effective_number(np.array([1.0, 1, 1, 1])) == 4
+    assert effective_number(np.array([12.0, 2, 1])) == pytest.approx(15**2 / 149)
+
+
+def test_uneven_clusters_reach_as_far_as_student():
+    rows = np.random.default_rng(5).normal(size=(40, len(UNEVEN)))
+    units = units_of([str(c) for c in UNEVEN])
+    sizes = unequal_sizes(rows, units)
+    intervals = mean_intervals(rows, clusters=[str(c) for c in UNEVEN])
+    error = standard_error(mean_influences(rows, units), units, sizes)
+    reach = stats.t.ppf(0.975, effective_number(sizes) - 1) * error
+    assert (intervals.low <= intervals.estimate - reach).all()
+    assert (intervals.high >= intervals.estimate + reach).all()
+    assert (intervals.low == intervals.estimate - reach).any() or (intervals.high == intervals.estimate + reach).any()
+
+
+def test_many_clusters_are_summed_with_fewer_digits(monkeypatch):
+    units = units_of([str(row) for row in range(20)])
+    effect = mean_influences(SKEWED, units)
+    counts = units.draw(1, 0)
+    exact = Moves(effect, units)(counts)
+    monkeypatch.setattr("podium.ranking.inference.intervals._LARGE", 10)
+    for plain, coarse in zip(exact, Moves(effect, units)(counts), strict=True):
+        assert (plain != coarse).any()
+        np.testing.assert_allclose(plain, coarse, atol=1e-5 * np.abs(plain).max())
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-200, 1e200, 1e300])
+def test_intervals_of_huge_and_tiny_values(scale):
+    plain, scaled = mean_intervals(SKEWED), mean_intervals(SKEWED * scale)
+    for end, own in zip(plain, scaled, strict=True):
+        np.testing.assert_allclose(own / scale, end, rtol=1e-9)

@@ -5,24 +5,33 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from podium.model import Column, Direction, Floats
-from podium.ranking.arithmetic import rounded
-from podium.ranking.inference.intervals import quantiles, resampled, standard_error, studentised, tail
-from podium.ranking.inference.resampling import Progress, Units, over_blocks
+from podium.ranking.inference.composites import MOST_CRITERIA, ahead_by_bounds, certainly_ahead, closed
+from podium.ranking.inference.differences import Differences, Resamples, clusters_of, pair_blocks
+from podium.ranking.inference.intervals import Method, tail
+from podium.ranking.inference.ranges import settled_differences
+from podium.ranking.inference.resampling import Progress, Units
 from podium.ranking.inference.significance import holm, wilcoxon_signed_rank
+from podium.ranking.inference.stepdown import StepDown
 from podium.ranking.rule import Rule
 
-__all__ = ["Pairs", "RankInterval", "compared_pairs", "rank_intervals"]
+__all__ = ["Comparisons", "Pairs", "RankInterval", "compared", "rank_intervals"]
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.intp]
 
-_NOISE = 1e-11
-"""Relative to the values themselves, smaller differences are rounding errors."""
+_SHARE_OF_SINGLE = 0.1
+"""How much of the chance of error is spent on criteria one by one, where the mean of ranks in several decides."""
+
+_FAR = 50.0
+
+_MOST_NUMBERS = 2**27
+"""Of resampled statistics over criteria and pairs, kept to judge criteria together."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,6 +48,9 @@ class Pairs:
         Of the two-sided paired Wilcoxon test, and after Holm's adjustment for all pairs; NaN on the diagonal.
     better
         Whether the first is better than the second, with simultaneous confidence over all pairs and criteria.
+    guaranteed
+        Whether the first is better by an interval whose coverage does not depend on the distribution, for this pair
+        alone; None where the criterion is no mean of bounded values.
     """
 
     criterion: Column
@@ -48,6 +60,14 @@ class Pairs:
     p: Floats
     adjusted: Floats
     better: Bools
+    guaranteed: Bools | None = None
+
+
+class Comparisons(NamedTuple):
+    """All pairs by all criteria, and who is certainly ahead of whom by all criteria together."""
+
+    pairs: tuple[Pairs, ...]
+    ahead: Bools
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +78,10 @@ class RankInterval:
     worst: int
 
 
-def rank_intervals(better: Sequence[Bools], importance: Sequence[float] | None = None) -> tuple[RankInterval, ...]:
-    """Return the places each may have, given who is certainly better than whom by each of the criteria.
+def rank_intervals(ahead: Bools) -> tuple[RankInterval, ...]:
+    """Return the places each may have, given who is certainly ahead of whom.
 
-    By one criterion: from one more than the number of those who are better, to all less the number of those who are
-    worse. By the mean of ranks in several: whoever has a worse interval of that mean throughout is certainly behind.
-
-    Parameters
-    ----------
-    better
-        For each criterion, shape (competitors, competitors).
-    importance
-        By how much each criterion counts in the mean of ranks; the same by default.
+    From one more than the number of those who are ahead, to all less the number of those who are behind.
 
     References
     ----------
@@ -77,138 +89,239 @@ def rank_intervals(better: Sequence[Bools], importance: Sequence[float] | None =
 
     Examples
     --------
-    The first is better than the last; nothing else is certain:
+    The first is ahead of the last; nothing else is certain:
 
     >>> certain = np.zeros((3, 3), bool)
     >>> certain[0, 2] = True
-    >>> [(rank.best, rank.worst) for rank in rank_intervals([certain])]
+    >>> [(rank.best, rank.worst) for rank in rank_intervals(certain)]
     [(1, 2), (1, 3), (2, 3)]
     """
-    teams = len(better[0])
-    weights = importance or [1.0] * len(better)
-    low = np.sum([w * (1 + certain.sum(axis=0)) for w, certain in zip(weights, better, strict=True)], axis=0)
-    high = np.sum([w * (teams - certain.sum(axis=1)) for w, certain in zip(weights, better, strict=True)], axis=0)
-    ahead = better[0] if len(better) == 1 else high[:, None] < low[None, :] - 1e-9 * sum(weights)
-    best, worst = 1 + ahead.sum(axis=0), teams - ahead.sum(axis=1)
+    best, worst = 1 + ahead.sum(axis=0), len(ahead) - ahead.sum(axis=1)
     return tuple(RankInterval(int(b), int(w)) for b, w in zip(best, worst, strict=True))
 
 
-def compared_pairs(
+def compared(
     rule: Rule,
     criteria: Sequence[Column],
     effects: Mapping[str, Floats],
     *,
     level: float,
-    replicates: int,
-    seed: int,
-    jobs: int | None,
-    progress: Progress | None,
-) -> list[Pairs]:
-    """Compare every two competitors by every criterion.
+    method: Method,
+    resamples: Resamples,
+    progress: Progress | None = None,
+) -> Comparisons:
+    """Compare every two competitors by every criterion, and by all together.
 
-    A smooth criterion is judged by studentised differences: what the largest of all, over pairs and criteria, exceeds
-    in 1 − level of the resamples is the limit for each (max-t). Others are judged by tests, Holm-adjusted for all pairs
-    and criteria. Two who differ in so few cases that resamples without any of these are common are not told apart.
+    Means and quantiles are judged by studentised differences: what the largest of all, over pairs and criteria, exceeds
+    in 1 − level of the resamples is the limit for each, and comes down as pairs are decided (max-t, step-down). Where
+    clusters differ in size, signs of whole clusters drawn at random must agree. Criteria that are neither are judged by
+    tests, Holm-adjusted for all pairs and criteria. What is better than the better is better too. Two who differ in so
+    few cases that resamples without any of these are common are not told apart.
 
     Parameters
     ----------
     effects
-        Influences of smooth criteria by name, shape (competitors, clusters).
+        Influences on smooth criteria by name, shape (competitors, clusters).
+    method
+        Of the intervals of single differences; who is certainly better does not depend on it.
     """
-    teams = int(rule.ranked.sum())
-    first, second = np.triu_indices(teams, 1)
-    units = rule.units
-    tail(level, units)  # refuses what cannot be
-    largest = np.zeros(replicates)
-    chance = (1 - level) / max(len(first) * len(criteria), 1)  # of being wrong, for one pair by one criterion
-    studies = []
-    for number, column in enumerate(criteria):
-        values = column.values[0, rule.ranked]
-        ends = np.full((2, len(first)), np.nan)
-        observed = np.zeros(len(first))
-        if column.smooth and len(first):
-            stage = partial(_over_all_criteria, progress, number, len(criteria)) if progress else None
-            between = _between(effects[column.name], first, second)
-            usable = np.isfinite(between).all(axis=1) & np.isfinite(values[first]) & np.isfinite(values[second])
-            between[~usable] = 0.0
-            work = partial(_t, between, units)
-            t = np.concatenate(over_blocks(units, work, replicates=replicates, seed=seed, jobs=jobs, progress=stage))
-            # Nearly identical submissions are judged equal; their infinite t must not become the limit for all others.
-            judged = np.mean(np.isinf(t), axis=0) <= chance
-            np.maximum(largest, np.max(np.abs(t[:, judged]), axis=1, initial=0.0), out=largest)
-            error = standard_error(between, units)
-            with np.errstate(invalid="ignore"):
-                difference = values[first] - values[second]
-            ends[:, usable] = _ends(difference, error, t, tail(level, units))[:, usable]
-            observed = _studentised_once(difference, error, np.max(np.abs(values[np.isfinite(values)]), initial=0.0))
-            observed = np.where(usable & judged, observed, 0.0)
-        studies.append((values, ends, observed))
-    enough = level * (replicates + 1) <= replicates  # else no resample is as rare as what is asked for
-    limit = float(quantiles(largest[:, None], np.array([[level]]))[0, 0]) if enough else np.inf
-    tests = [_tests(rule, column, effects, first, second) for column in criteria]
-    together = holm(np.concatenate([p for p, _ in tests] or [np.zeros(0)])).reshape(len(tests), len(first))
-    return [
-        _pairs(column, first, second, *study, test, adjusted, units=units, limit=limit, chance=chance, level=level)
-        for column, study, test, adjusted in zip(criteria, studies, tests, together, strict=True)
-    ]
+    pairs = np.triu_indices(int(rule.ranked.sum()), 1)
+    tail(level, rule.units)  # refuses what cannot be
+    judged = [column for column in criteria if column.smooth or enough_for(column, rule.units)]
+    studies = [Differences(rule, column, effects.get(column.name), resamples) for column in judged]
+    evidence = _Evidence(studies, rule, pairs, level, resamples.replicates, keep=len(criteria) > 1)
+    evidence.gather(progress)
+    tests = [_tests(rule, column, effects, *pairs) for column in criteria]
+    together = holm(np.concatenate([p for p, _ in tests] or [np.zeros(0)])).reshape(len(tests), len(pairs[0]))
+    alpha = 1 - level
+
+    def certain(share: float) -> list[Bools]:
+        by_name = dict(zip((column.name for column in judged), evidence.verdicts(share), strict=True))
+        relations = []
+        for column, (_, tendency), adjusted in zip(criteria, tests, together, strict=True):
+            verdict = by_name.get(column.name, np.zeros(len(adjusted)))
+            if not column.smooth and column.quantile is None:
+                verdict = np.where(adjusted < share, _sign(column) * tendency, 0.0)
+            relations.append(closed(_relation(verdict, pairs, _has_value(column, rule))))
+        return relations
+
+    better = certain(alpha)
+    results = []
+    for column, (p, _), own in zip(criteria, tests, better, strict=True):
+        ends = evidence.ends.get(column.name, np.full((2, len(p)), np.nan))
+        ends, apart = settled_differences(column, rule, pairs, ends, method=method, level=level)
+        results.append(_pairs(column, rule, pairs, ends, p, own, apart))
+    if len(criteria) == 1:
+        return Comparisons(tuple(results), better[0])
+    importance = np.array([column.importance for column in criteria])
+    # Whoever is certainly better in every criterion is ahead, whatever the criteria say together.
+    ahead = np.all(better, axis=0)
+    if evidence.kept is not None and len(judged) == len(criteria) <= MOST_CRITERIA:
+        spent = _SHARE_OF_SINGLE * alpha
+        ahead |= certainly_ahead(
+            evidence.oriented,
+            evidence.kept,
+            evidence.correlations,
+            np.stack(certain(spent)),
+            importance,
+            pairs=pairs,
+            alpha=alpha - spent,
+        )
+    else:
+        ahead |= ahead_by_bounds(np.stack(better), importance)
+    ahead = closed(ahead)
+    return Comparisons(tuple(results), ahead & ~ahead.T)
 
 
-def _over_all_criteria(progress: Progress, number: int, criteria: int, done: int, total: int) -> None:
-    progress(number * total + done, criteria * total)
+def enough_for(column: Column, units: Units) -> bool:
+    """Return whether there are cases enough on both sides of a quantile to tell how it varies."""
+    share = column.quantile
+    return share is not None and clusters_of(column.rows, units) * min(share, 1 - share) >= 3
 
 
-def _between(effect: Floats, first: Ints, second: Ints) -> Floats:
-    """Return the influences on differences; between equal submissions they are noise, and become zero."""
-    between = effect[first] - effect[second]
-    scale = np.max(np.abs(effect), axis=1, initial=0.0)
-    between[np.abs(between) <= _NOISE * np.maximum(scale[first], scale[second])[:, None]] = 0.0
-    return between
+class _Evidence:
+    """What resamples tell about every pair by every criterion that they can judge."""
+
+    def __init__(
+        self,
+        studies: Sequence[Differences],
+        rule: Rule,
+        pairs: tuple[Ints, Ints],
+        level: float,
+        replicates: int,
+        *,
+        keep: bool,
+    ) -> None:
+        self._studies, self._rule, self._pairs, self._level = studies, rule, pairs, level
+        self._replicates = replicates
+        shape = len(studies), len(pairs[0])
+        self._observed, self._judged = np.zeros(shape), np.ones(shape, bool)
+        self._flipped: StepDown | None = None
+        self.ends = {study.column.name: np.full((2, shape[1]), np.nan) for study in studies}
+        self.kept = None
+        if keep and shape[0] and shape[0] * shape[1] * replicates <= _MOST_NUMBERS:
+            self.kept = np.zeros((shape[0], replicates, shape[1]), np.float32)
+
+    def gather(self, progress: Progress | None) -> None:
+        blocks = list(pair_blocks(len(self._pairs[0]), self._rule, self._replicates))
+        for study, observed in zip(self._studies, self._observed, strict=True):
+            for block in blocks:
+                observed[block] = study.observed(*self._of(block))
+        self._resampled = StepDown(self._observed.ravel(), self._replicates)
+        steps = [(number, block) for number in range(len(self._studies)) for block in blocks]
+        for step, (number, block) in enumerate(steps):
+            stage = partial(_within, progress, step, len(steps)) if progress else None
+            self._take(number, block, stage)
+        uneven = [number for number, study in enumerate(self._studies) if study.sizes is not None]
+        if uneven:
+            self._flip(uneven, blocks)
+
+    def verdicts(self, alpha: float) -> Floats:
+        """Return 1 where the first is certainly better, −1 where the second is, 0 elsewhere: (criteria, pairs)."""
+        beyond = self._resampled.rejected(alpha).reshape(self._observed.shape) & self._judged
+        if self._flipped is not None:
+            beyond[self._uneven] &= self._flipped.rejected(alpha).reshape(len(self._uneven), -1)
+        # A difference that never varies has an infinite t: evidence, if there are as many cases as a sign test needs.
+        for number, study in enumerate(self._studies):
+            infinite = np.flatnonzero(np.isinf(self._observed[number]) & beyond[number])
+            if 0.5 ** (study.clusters - 1) >= self._chance:
+                beyond[number, infinite] = False
+            elif len(infinite):
+                beyond[number, infinite] &= study.one_sided(*(side[infinite] for side in self._pairs))
+        return np.where(beyond, np.sign(self.oriented), 0.0)
+
+    @property
+    def oriented(self) -> Floats:
+        """Studentised differences, positive where the first is better, (criteria, pairs); 0 where not judged.
+
+        Those of clusters of unequal size are made smaller, as few large clusters tell less than resamples of them say.
+        """
+        signs = np.array([_sign(study.column) * study.caution for study in self._studies])[:, None]
+        return np.where(self._judged, signs * self._observed, 0.0)
+
+    @property
+    def correlations(self) -> Floats:
+        """How criteria vary together in resamples, shape (pairs, criteria, criteria)."""
+        assert self.kept is not None
+        criteria, _, size = self.kept.shape
+        together = np.empty((size, criteria, criteria))
+        for pair in range(size):
+            own = np.clip(self.kept[:, :, pair], -_FAR, _FAR)  # what is infinite in a rare resample says little here
+            together[pair] = own @ own.T
+        spread = np.sqrt(np.diagonal(together, axis1=1, axis2=2))
+        spread = np.where(spread > 0, spread, 1.0)
+        together /= spread[:, :, None] * spread[:, None, :]
+        together[:, np.arange(criteria), np.arange(criteria)] = 1.0
+        return together
+
+    @property
+    def _chance(self) -> float:
+        """Of being wrong, for one pair by one criterion."""
+        return (1 - self._level) / max(self._observed.size, 1)
+
+    def _of(self, block: slice) -> tuple[Ints, Ints]:
+        return self._pairs[0][block], self._pairs[1][block]
+
+    def _take(self, number: int, block: slice, progress: Progress | None) -> None:
+        study = self._studies[number]
+        t = study.resampled(*self._of(block), progress)
+        self.ends[study.column.name][:, block] = study.ends(*self._of(block), t, self._level)
+        # Nearly identical submissions are judged equal; their infinite t must not become the limit for all others.
+        judged = np.mean(np.isinf(t), axis=0) <= self._chance
+        self._judged[number, block] = judged
+        t[:, ~judged] = 0.0
+        size = len(self._pairs[0])
+        self._resampled.add(np.arange(block.start, block.stop) + number * size, t)
+        if self.kept is not None:
+            self.kept[number, :, block] = _sign(study.column) * t
+
+    def _flip(self, uneven: Sequence[int], blocks: Sequence[slice]) -> None:
+        """Draw signs of clusters at random for criteria whose clusters differ in size."""
+        self._uneven = list(uneven)
+        size = len(self._pairs[0])
+        parts = [(place, block) for place in range(len(uneven)) for block in blocks]
+        observed = np.zeros((len(uneven), size))
+        for place, block in parts:
+            observed[place, block] = self._studies[uneven[place]].evenness(*self._of(block))
+        self._flipped = StepDown(observed.ravel(), self._replicates)
+        for place, block in parts:
+            flipped = self._studies[uneven[place]].flipped(*self._of(block))
+            self._flipped.add(np.arange(block.start, block.stop) + place * size, flipped)
 
 
-def _t(between: Floats, units: Units, counts: Floats) -> Floats:
-    return studentised(*resampled(between, units, counts))
+def _within(progress: Progress, step: int, steps: int, done: int, total: int) -> None:
+    progress(step * total + done, steps * total)
 
 
-def _ends(difference: Floats, error: Floats, t: Floats, share: float) -> Floats:
-    """Return the ends of bootstrap-t intervals, shape (2, pairs)."""
-    far, near = quantiles(t, np.array([[1 - share], [share]]) * np.ones(len(difference)))
-    with np.errstate(invalid="ignore"):
-        return np.stack([np.where(error > 0, difference - end * error, difference) for end in (far, near)])
+def _sign(column: Column) -> float:
+    return 1.0 if column.measure.direction is Direction.HIGHER else -1.0
 
 
-def _studentised_once(difference: Floats, error: Floats, scale: float) -> Floats:
-    """Return differences over their errors; infinite where one never varies but is there."""
-    constant = np.where(np.abs(difference) > _NOISE * scale, np.copysign(np.inf, difference), 0.0)
-    return np.asarray(np.divide(difference, error, out=constant, where=error > 0))
+def _has_value(column: Column, rule: Rule) -> Bools:
+    return np.asarray(~np.isnan(column.values[0, rule.ranked]))
+
+
+def _relation(verdict: Floats, pairs: tuple[Ints, Ints], has: Bools) -> Bools:
+    """Return who is better than whom; whoever has a value is before whoever has none."""
+    better = has[:, None] & ~has[None, :]
+    first, second = pairs
+    better[first, second] |= verdict > 0
+    better[second, first] |= verdict < 0
+    return better
 
 
 def _pairs(
     column: Column,
-    first: Ints,
-    second: Ints,
-    values: Floats,
+    rule: Rule,
+    pairs: tuple[Ints, Ints],
     ends: Floats,
-    observed: Floats,
-    test: tuple[Floats, Floats],
-    together: Floats,
-    *,
-    units: Units,
-    limit: float,
-    chance: float,
-    level: float,
+    p: Floats,
+    better: Bools,
+    apart: Bools | None,
 ) -> Pairs:
-    """Decide who is better, and arrange everything as matrices; `together` is p adjusted for all criteria at once."""
-    sign = 1.0 if column.measure.direction is Direction.HIGHER else -1.0
-    p, tendency = test
-    adjusted = holm(p)
-    if column.smooth:
-        # A difference that never varies has an infinite t: evidence, if there are as many cases as a sign test needs.
-        few = np.isinf(observed) & (0.5 ** (len(units.names) - 1) >= chance)
-        verdict = np.where((np.abs(observed) > limit) & ~few, np.sign(sign * observed), 0.0)
-        has = ~np.isnan(values)  # whoever has a value is before whoever has none
-        verdict = np.where(has[first] == has[second], verdict, np.where(has[first], 1.0, -1.0))
-    else:
-        verdict = np.where(together < 1 - level, sign * tendency, 0.0)
+    """Arrange everything as matrices; `apart` says which differences are not zero whatever the distribution."""
+    first, second = pairs
+    values = column.values[0, rule.ranked]
 
     def matrix(upper: npt.ArrayLike, lower: npt.ArrayLike) -> Floats:
         full = np.full((len(values), len(values)), np.nan)
@@ -217,6 +330,12 @@ def _pairs(
 
     with np.errstate(invalid="ignore"):
         difference = values[first] - values[second]
+    adjusted = holm(p)
+    guaranteed = None
+    if apart is not None:
+        guaranteed = _relation(
+            np.where(apart, np.sign(_sign(column) * difference), 0.0), pairs, np.ones(len(values), bool)
+        )
     return Pairs(
         column,
         matrix(difference, -difference),
@@ -224,7 +343,8 @@ def _pairs(
         matrix(ends[1], -ends[0]),
         matrix(p, p),
         matrix(adjusted, adjusted),
-        matrix(verdict > 0, verdict < 0) == 1,
+        better,
+        guaranteed,
     )
 
 
@@ -232,17 +352,18 @@ def _tests(
     rule: Rule, column: Column, effects: Mapping[str, Floats], first: Ints, second: Ints
 ) -> tuple[Floats, Floats]:
     """Return p of every pair, one value per cluster, and the sign of the tendency of the first less the second."""
-    if not len(first):
-        return np.zeros(0), np.zeros(0)
-    if column.rows is not None:
-        values = _cluster_means(column.rows[rule.ranked], rule.units)
+    p, tendency = np.ones(len(first)), np.zeros(len(first))
+    # Without rows, there is what the jackknife tells, whose last digits are noise and must not count as evidence.
+    values = effects[column.name] if column.rows is None else _cluster_means(column.rows[rule.ranked], rule.units)
+    largest = np.max(np.abs(values), axis=1, initial=0.0)[:, None]
+    sizes = np.broadcast_to(1e3 * largest, values.shape) if column.rows is None else np.abs(values)
+    for block in pair_blocks(len(first), rule, 1):
+        one, two = first[block], second[block]
         with np.errstate(invalid="ignore"):
-            between = values[first] - values[second]
-    else:
-        # The jackknife leaves noise in the last digits, which must not count as evidence.
-        between = rounded(_between(effects[column.name], first, second), digits=9)
-    test = wilcoxon_signed_rank(between, np.ones((1, between.shape[1])), exact_below=0)
-    return test.p[0], test.tendency[0]
+            between = values[one] - values[two]
+        test = wilcoxon_signed_rank(between, np.ones((1, between.shape[1])), exact_below=0)
+        p[block], tendency[block] = test.p[0], test.tendency[0]
+    return p, tendency
 
 
 def _cluster_means(rows: Floats, units: Units) -> Floats:
@@ -250,7 +371,5 @@ def _cluster_means(rows: Floats, units: Units) -> Floats:
     if len(units.names) == rows.shape[1]:
         return rows
     known = ~np.isnan(rows)
-    sums, counts = np.zeros((2, len(rows), len(units.names)))
-    np.add.at(sums.T, units.cluster, np.where(known, rows, 0.0).T)
-    np.add.at(counts.T, units.cluster, known.T.astype(np.float64))
+    sums, counts = units.sums(np.where(known, rows, 0.0)), units.sums(known.astype(np.float64))
     return np.asarray(np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0))

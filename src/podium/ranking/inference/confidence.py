@@ -8,13 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from typing import get_args
 
 import numpy as np
 
 from podium.model import Column, Direction, Floats, InputError, Scores
-from podium.ranking.inference.comparisons import Pairs, RankInterval, compared_pairs, rank_intervals
-from podium.ranking.inference.intervals import COVERAGE, Intervals, Method, intervals_of, mean_influences, resampled
+from podium.ranking.inference.comparisons import Pairs, RankInterval, compared, enough_for, rank_intervals
+from podium.ranking.inference.differences import Resamples
+from podium.ranking.inference.intervals import (
+    COVERAGE,
+    Intervals,
+    Method,
+    Moves,
+    effective_number,
+    intervals_of,
+    mean_influences,
+    unequal_sizes,
+)
+from podium.ranking.inference.ranges import bounded_means, settled_intervals
 from podium.ranking.inference.resampling import BLOCK, Progress, over_blocks
 from podium.ranking.inference.stability import Stability, assess_stability, leave_out
 from podium.ranking.rule import Rule
@@ -23,6 +34,8 @@ __all__ = ["Confidence", "assess_confidence"]
 
 MOST_REPLICATES = 2000
 """More resamples do not move the ends of 95 % intervals by anything that matters."""
+
+ENOUGH_CLUSTERS = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,6 +52,8 @@ class Confidence:
         Intervals of columns by name, for the competitors.
     pairs
         One for each criterion.
+    ahead
+        Who is certainly ahead of whom, shape (competitors, competitors), by all criteria together.
     ranks
         One for each competitor: the places it may truly have, all of them true together with the level's confidence.
     warnings
@@ -50,6 +65,7 @@ class Confidence:
     method: Method
     columns: dict[str, Intervals]
     pairs: tuple[Pairs, ...]
+    ahead: np.typing.NDArray[np.bool_]
     ranks: tuple[RankInterval, ...]
     warnings: tuple[str, ...]
 
@@ -69,10 +85,14 @@ def assess_confidence(
     Parameters
     ----------
     method
-        Of intervals of columns: "bootstrap-t", "percentile" or "bca". Differences and ranks always use the first.
+        Of intervals of columns: "bootstrap-t", "percentile" or "bca"; or "guaranteed" or "proved", which also make
+        those of differences, where a column is the mean of values whose range is declared. Elsewhere differences, and
+        always ranks, use the first.
     replicates, seed
         Resamples, of which at most 2,000 are used.
     """
+    if method not in get_args(Method):
+        raise InputError(f"there is no interval {method!r}", advice=f"There are: {', '.join(get_args(Method))}")
     if len(rule.units.names) < 2:
         raise InputError("there is only a single case, which tells nothing about others")
     scores = rule.published
@@ -80,7 +100,7 @@ def assess_confidence(
     shown = _shown(scores)
     criteria = [column for column in scores.criteria if not np.isnan(column.values[0, rule.ranked]).all()]
     effects = _influences(rule, scores, [column for column in (*shown, *criteria) if column.smooth])
-    again = [column.name for column in shown if method != "bootstrap-t" or not column.smooth]
+    again = [column.name for column in shown if method in ("percentile", "bca") or not column.smooth]
     drawn = assess_stability(rule, replicates=replicates, seed=seed, columns=again, jobs=jobs) if again else None
     columns = {}
     for column in shown:
@@ -90,22 +110,19 @@ def assess_confidence(
             intervals = _bootstrap_t(
                 rule, column, effects[column.name], level=level, replicates=replicates, seed=seed, jobs=jobs
             )
-        columns[column.name] = intervals
-    pairs = compared_pairs(
-        rule, criteria, effects, level=level, replicates=replicates, seed=seed, jobs=jobs, progress=progress
-    )
+        ends = settled_intervals(column, rule, np.stack(intervals[1:]), method=method, level=level)
+        columns[column.name] = Intervals(intervals.estimate, *ends)
+    resamples = Resamples(rule.units, replicates, seed, jobs)
+    pairs, ahead = compared(rule, criteria, effects, level=level, method=method, resamples=resamples, progress=progress)
     places = scores.places[0, rule.ranked]
-    ranks = (
-        rank_intervals([pair.better for pair in pairs], [pair.criterion.importance for pair in pairs]) if pairs else ()
-    )
-    ranks = ranks or tuple(RankInterval(1, len(places)) for _ in places)
+    ranks = rank_intervals(ahead)
     # A rule that rounds, or breaks ties by something else, may publish a place that the criteria alone rule out.
     ranks = tuple(
         RankInterval(min(rank.best, int(place)), max(rank.worst, int(place))) if np.isfinite(place) else rank
         for rank, place in zip(ranks, places.tolist(), strict=True)
     )
     warnings = _warnings(rule, shown, criteria, method)
-    return Confidence(rule.competitors, level, method, columns, tuple(pairs), ranks, warnings)
+    return Confidence(rule.competitors, level, method, columns, pairs, ahead, ranks, warnings)
 
 
 def _shown(scores: Scores) -> list[Column]:
@@ -149,17 +166,14 @@ def _bootstrap_t(
     """Return the intervals of a smooth column, NaN where it has no value or loses it without some case."""
     estimate = column.values[0, rule.ranked]
     known = np.isfinite(estimate) & np.isfinite(effect).all(axis=1)
-    work = partial(_resampled, effect[known], rule)
-    blocks = over_blocks(rule.units, work, replicates=replicates, seed=seed, jobs=jobs)
+    sizes = None if column.rows is None else unequal_sizes(column.rows[rule.ranked], rule.units)
+    moves = Moves(effect[known], rule.units, sizes)
+    blocks = over_blocks(rule.units, moves, replicates=replicates, seed=seed, jobs=jobs)
     shifts, errors = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
     intervals = intervals_of(
-        estimate[known], effect[known], rule.units, shifts, errors, level=level, method="bootstrap-t"
+        estimate[known], effect[known], rule.units, shifts, errors, level=level, method="bootstrap-t", sizes=sizes
     )
     return _spread(estimate, known, intervals)
-
-
-def _resampled(effect: Floats, rule: Rule, counts: Floats) -> tuple[Floats, Floats]:
-    return resampled(effect, rule.units, counts)
 
 
 def _from_values(
@@ -174,7 +188,7 @@ def _from_values(
         known &= np.isfinite(effect).all(axis=1)
         own = effect
     shifts = values[:, known] - estimate[known]
-    which: Method = method if column.smooth and method != "bootstrap-t" else "percentile"
+    which: Method = method if column.smooth and method == "bca" else "percentile"
     intervals = intervals_of(estimate[known], own[known], rule.units, shifts, shifts, level=level, method=which)
     return _spread(estimate, known, intervals)
 
@@ -186,18 +200,37 @@ def _spread(estimate: Floats, known: np.typing.NDArray[np.bool_], intervals: Int
 
 
 def _warnings(rule: Rule, shown: Sequence[Column], criteria: Sequence[Column], method: Method) -> tuple[str, ...]:
-    warnings = [] if method == "bootstrap-t" else [f"{method}: {COVERAGE[method]}."]
+    warnings = [f"{method}: {COVERAGE[method]}."] if method in ("percentile", "bca") else []
+    unbounded = [column.measure.title for column in shown if bounded_means(column, rule) is None]
+    if method in ("guaranteed", "proved") and unbounded:
+        warnings.append(
+            f"{method}: not for {', '.join(unbounded)}, as only means of values with a declared range have such "
+            "intervals; theirs come from resamples."
+        )
     if any(not column.smooth for column in shown):
         warnings.append(
             "Intervals of medians and other quantiles are percentile intervals, which cover less than they promise "
             "where cases are few or values repeat."
         )
-    if any(not column.smooth for column in criteria):
-        warnings.append("Rank intervals rest on Holm-adjusted paired Wilcoxon tests, as a criterion is not a mean.")
+    if any(not column.smooth and column.quantile is None for column in criteria):
+        warnings.append("Rank intervals rest on Holm-adjusted paired Wilcoxon tests, as the ranking itself does.")
+    few = [c.measure.title for c in criteria if c.quantile is not None and not enough_for(c, rule.units)]
+    if few:
+        warnings.append(
+            f"There are too few cases to tell anybody apart by {', '.join(few)}: at least three are needed beyond a "
+            "quantile."
+        )
     alone = sum(stratum.stop - stratum.start == 1 for stratum in rule.units.strata)
     if alone:
         warnings.append(
             f"Strata with a single case: {alone}. How much it varies cannot be known, so intervals are too narrow."
+        )
+    sizes = [unequal_sizes(c.rows[rule.ranked], rule.units) for c in criteria if c.rows is not None and c.smooth]
+    fewest = min((effective_number(own) for own in sizes if own is not None), default=np.inf)
+    if fewest < ENOUGH_CLUSTERS:
+        warnings.append(
+            f"Rows are spread so unevenly over {len(rule.units.names)} clusters that they tell as much as "
+            f"{fewest:.1f} clusters of one size: too few for intervals to be relied upon."
         )
     counts = rule.priced.sum(axis=1).tolist()
     failing = [

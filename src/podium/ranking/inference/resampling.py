@@ -58,8 +58,20 @@ class Units:
 
     def weights(self, counts: Floats) -> Floats:
         """Return the weights of rows, shape (sets, rows), from those of clusters, shape (sets, clusters)."""
-        alone = len(self.names) == len(self.cluster) and np.array_equal(self.cluster, np.arange(len(self.cluster)))
-        return counts if alone else counts[:, self.cluster]
+        return counts if self._alone else counts[:, self.cluster]
+
+    @property
+    def _alone(self) -> bool:
+        """Whether every row is its own cluster, in the order of rows."""
+        return len(self.names) == len(self.cluster) and np.array_equal(self.cluster, np.arange(len(self.cluster)))
+
+    def sums(self, rows: Floats) -> Floats:
+        """Return the sums of rows over clusters, (values, rows) → (values, clusters)."""
+        if self._alone:
+            return rows
+        sums = np.zeros((len(rows), len(self.names)))
+        np.add.at(sums.T, self.cluster, rows.T)
+        return sums
 
 
 def units_of(clusters: Sequence[str], strata: Sequence[str] | None = None) -> Units:
