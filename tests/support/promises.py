@@ -252,6 +252,7 @@ QUANTITIES: dict[str, Callable[[Trial], Any]] = {
 }
 
 FALSE_CLAIMS = Promise("false claims", "≤", 0.07)
+"""Who never claims anything keeps it, so every scenario with it has a winner to be certain of."""
 
 
 # One criterion
@@ -287,7 +288,10 @@ LADDER = -0.5 * np.arange(8.0)
 
 
 def one_criterion() -> Iterable[Cell]:
-    """Means: equal teams of several kinds, and a winner to be certain of."""
+    """Means: equal teams of several kinds, and a winner to be certain of.
+
+    Here differences have deviation 1; in the composite every team has, and differences √2.
+    """
     cell = partial(Cell, "one criterion")
     for teams in (2, 10):
         equal = np.zeros((1, teams))
@@ -324,7 +328,7 @@ def _boundary(won: int, lost: int) -> Floats:
 def _five_places() -> Floats:
     """Return eight teams of which the first is five places before the second once, and just behind it five times."""
     means = np.repeat(-10.0 * np.arange(8)[None], 6, axis=0)
-    means[0, :2] = 10.0, -65.0
+    means[0, :2] = 10.0, -55.0
     means[1:, :2] = 0.0, 1e-9
     return means
 
@@ -414,7 +418,7 @@ def medians() -> Iterable[Cell]:
     truth = LADDER[None, :2]
     for cases in (30, 60, 200):
         draw = partial(_normal, means=truth)
-        apart = (Promise("certain winner"),)
+        apart = (Promise("certain winner", "≥", 0.8) if cases == 200 else Promise("certain winner"),)
         name = "medians half a deviation apart, 2 teams"
         yield Cell("medians", name, cases, draw, truth, apart, scheme=AggregateThenRank("median"))
 
@@ -478,7 +482,7 @@ def clusters() -> Iterable[Cell]:
             patients,
             draw,
             truth,
-            (Promise("certain winner"),),
+            (Promise("certain winner", "≥", 0.6) if patients == 60 else Promise("certain winner"),),
             clusters=patients_of(patients),
         )
 
