@@ -21,7 +21,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from harness import Row
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "support"))
-from promises import SCENARIOS, Figure, cells, simulated
+from populations import SCENARIOS, cells
+from promises import Figure, simulated
 
 SHORT = 60
 """Rounds for `make bench`."""

@@ -1,6 +1,6 @@
 """Claims are as rarely false as is said, intervals cover, and a winner is certain who should be.
 
-Simulated with the populations of `promises`; benchmarks/certainty.py prints the same figures as a table.
+Simulated with the populations of tests/support; benchmarks/certainty.py prints the same figures as a table.
 """
 
 import json
@@ -12,7 +12,8 @@ from types import SimpleNamespace
 import numpy as np
 import promises
 import pytest
-from promises import METHODS, QUANTITIES, SCENARIOS, Figure, Promise, Trial, cell_of, cells, simulated
+from populations import SCENARIOS, cell_of, cells
+from promises import METHODS, QUANTITIES, Figure, Promise, Trial, simulated
 from shared_data import PROJECT
 
 from podium.ranking.inference.comparisons import RankInterval
