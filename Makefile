@@ -38,7 +38,7 @@ soak: $(VENV)/.dev
 	$(BIN)/python benchmarks/soak.py
 
 bench: $(VENV)/.dev-peers
-	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/run.py $(PARTS)
 
 # Every reader with damaged files: no crash, no hang, no more memory than it says. What goes wrong is kept and named.
 INPUTS ?= 100000

@@ -1,7 +1,8 @@
 """Every row of the performance table that can be measured, ours and the peers' in one run.
 
-Run it with `make bench`. Results are printed and written to bench-results/bench.json. Times are the best of several
-interleaved rounds on one thread; ratios are what counts, the machine being whatever it is.
+Run it with `make bench`, or a part of it with `make bench PARTS=ranking`. Results are printed and written to
+bench-results/bench.json. Times are the best of several interleaved rounds on one thread; ratios are what counts, the
+machine being whatever it is.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 warnings.simplefilter("ignore")  # peers use deprecated names
 
+import certainty
 import nibabel
 import numpy as np
 import ranking
@@ -278,6 +280,7 @@ def main() -> None:
             "tusrec": lambda: tusrec.rows(folder),
             "trackrad": trackrad.rows,
             "ranking": ranking.rows,
+            "certainty": certainty.rows,
             "raters": lambda: raters.rows(folder),
             "report": report.rows,
             "scale": lambda: scale.rows(cases, folder),
