@@ -198,10 +198,10 @@ def slow_medians(values, share, *, replicates, level=0.95, seed=1):
     observed, moved = [], []
     for i, j in pairs:
         spread = max(np.std(plain[:, i] - plain[:, j]), np.std(smooth[:, i] - smooth[:, j]))
-        spread *= stats.t.ppf(0.975, size - 1) / 1.96
         observed.append((quantile[i] - quantile[j]) / spread)
         moved.append(np.abs(plain[:, i] - plain[:, j] - (quantile[i] - quantile[j])) / spread)
     limit = np.sort(np.max(moved, axis=0))[int(np.ceil(level * (replicates + 1))) - 1]
+    limit *= stats.t.ppf(0.975, 2 * size * min(share, 1 - share) - 1) / 1.96
     return {pair for pair, t in zip(pairs, observed, strict=True) if abs(t) > limit}
 
 

@@ -232,11 +232,8 @@ class _Evidence:
 
     @property
     def oriented(self) -> Floats:
-        """Studentised differences, positive where the first is better, (criteria, pairs); 0 where not judged.
-
-        Those of clusters of unequal size are made smaller, as few large clusters tell less than resamples of them say.
-        """
-        signs = np.array([_sign(study.column) * study.caution for study in self._studies])[:, None]
+        """Studentised differences, positive where the first is better, (criteria, pairs); 0 where not judged."""
+        signs = np.array([_sign(study.column) for study in self._studies])[:, None]
         return np.where(self._judged, signs * self._observed, 0.0)
 
     @property

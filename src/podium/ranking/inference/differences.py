@@ -103,11 +103,14 @@ class Differences:
         return standard_error(self._between(first, second), self.units, self.sizes)
 
     def observed(self, first: Ints, second: Ints) -> Floats:
-        """Return differences over their errors: infinite where one never varies but is there, 0 where not usable."""
+        """Return differences over their errors, with caution: infinite where one never varies but is there.
+
+        They are 0 where they are not usable.
+        """
         difference, error = self.difference(first, second), self.error(first, second)
         with np.errstate(invalid="ignore"):
             constant = np.where(np.abs(difference) > _NOISE * self._scale, np.copysign(np.inf, difference), 0.0)
-        t = np.divide(difference, error, out=constant, where=error > 0)
+        t = np.divide(difference * self.caution, error, out=constant, where=error > 0)
         return np.where(self.usable(first, second), t, 0.0)
 
     def resampled(self, first: Ints, second: Ints, progress: Progress | None = None) -> Floats:
@@ -120,6 +123,7 @@ class Differences:
     def ends(self, first: Ints, second: Ints, t: Floats, level: float) -> Floats:
         """Return the ends of intervals of single differences, shape (2, pairs); NaN where not usable."""
         difference, error = self.difference(first, second), self.error(first, second)
+        error = error if self._effect is not None else error / self.caution
         ends = np.stack(bootstrap_t_ends(difference, error, t, level=level, units=self.units, sizes=self.sizes))
         return np.where(self.usable(first, second), ends, np.nan)
 
@@ -147,12 +151,18 @@ class Differences:
 
     @property
     def caution(self) -> float:
-        """By how much a studentised difference is to be made smaller: 1 unless clusters differ in size."""
-        if self.sizes is None:
+        """By how much studentised differences are made smaller, 1 for means over clusters of one size.
+
+        Student's t says it: resamples of few large clusters are too much alike, and of a quantile they know only what
+        lies on its rarer side, which for the median is half of all.
+        """
+        share = self.column.quantile
+        if share is None and self.sizes is None:
             return 1.0
         from scipy.stats import t as student
 
-        return 1.96 / float(student.ppf(0.975, max(effective_number(self.sizes) - 1, 1.0)))
+        telling = 2 * self.clusters * min(share, 1 - share) if share is not None else effective_number(self.sizes)
+        return 1.96 / float(student.ppf(0.975, max(telling - 1, 1.0)))
 
     def one_sided(self, first: Ints, second: Ints) -> npt.NDArray[np.bool_]:
         """Return whether the first is on one side of the second in every row."""
@@ -185,13 +195,10 @@ class Differences:
         return both[:, 0], both[:, 1]
 
     def _quantile_error(self, first: Ints, second: Ints) -> Floats:
-        from scipy.stats import t as student
-
         with np.errstate(invalid="ignore"):
             spreads = [np.std(drawn[:, first] - drawn[:, second], axis=0) for drawn in self._drawn_quantiles]
         spread = np.maximum(*spreads)
-        spread[spread <= _NOISE * self._scale] = 0.0
-        return np.asarray(spread * float(student.ppf(0.975, max(self.clusters - 1, 1))) / 1.96)
+        return np.asarray(np.where(spread <= _NOISE * self._scale, 0.0, spread))
 
     def _quantiles_moved(self, first: Ints, second: Ints) -> Floats:
         plain = self._drawn_quantiles[0]

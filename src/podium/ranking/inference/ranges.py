@@ -21,7 +21,7 @@ Ints = npt.NDArray[np.intp]
 _MOSTLY = 0.5
 """Where more than this share of the values is one and the same, resamples know too little of the others."""
 
-_MOST = 2**22
+_MOST = 2**25
 """Pairs by cases that are looked at, unless it was asked for."""
 
 
