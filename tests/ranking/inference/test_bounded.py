@@ -227,6 +227,14 @@ def test_the_quantity_of_clusters_is_the_ratio_mean(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
+def test_values_that_all_are_an_end_of_the_range(method):
+    """The mean of twenty times 0.9 is not quite 0.9 in binary numbers."""
+    for rows in range(1, 30):
+        estimate, low, high = method(np.full((1, rows), 0.9), lowest=0.1, highest=0.9)
+        assert low < estimate <= high == 0.9 or (low, high) == (0.1, 0.9)
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_no_quantities_have_no_intervals(method):
     assert method(np.empty((0, 5)), lowest=0, highest=1).low.shape == (0,)
 
@@ -244,6 +252,7 @@ def test_no_quantities_have_no_intervals(method):
         (0.5, {}, "shape"),
         ([[0.5]], {"highest": np.inf}, "does not bound"),
         ([[0.5]], {"lowest": np.nan}, "does not bound"),
+        ([[0.5]], {"lowest": -1e308, "highest": 1e308}, "does not bound"),
         ([[0.5]], {"lowest": 1}, "does not bound"),
         ([[0.5]], {"level": 95}, "the level is 95"),
         ([[0.5]], {"level": 1.0}, "the level is 1.0"),

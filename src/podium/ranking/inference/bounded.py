@@ -1,7 +1,7 @@
 """Confidence intervals of means of bounded values that rest on the bounds alone, not on how values are distributed.
 
 Resamples know only failures that were seen. Here the declared range stands for those that were not: whatever the
-population within it, the interval covers the mean. `guaranteed_intervals` are Gaffke's, narrow, and never seen to fail;
+population within it, the mean is to be covered. `guaranteed_intervals` are Gaffke's, narrow, and never seen to fail;
 `proved_intervals` are wider and come with a proof. Both assume that rows are drawn independently of each other.
 
 Both bound the mean distance of values from one end of the range; the other end of the interval is the same bound of
@@ -149,7 +149,7 @@ def _intervals(
     rows = np.asarray(values, np.float64)
     if rows.ndim != 2 or not rows.shape[1]:
         raise InputError("values must have the shape (quantities, rows), with one row at least")
-    if not (math.isfinite(lowest) and math.isfinite(highest) and lowest < highest):
+    if not 0 < highest - lowest < math.inf:
         raise InputError(
             f"the range from {lowest} to {highest} does not bound values",
             advice="Intervals that hold for every distribution need a finite range; choose bootstrap-t without one",
@@ -166,6 +166,7 @@ def _intervals(
     if counts.shape != rows.shape[1:] or not (np.isfinite(counts) & (counts > 0)).all():
         raise InputError("sizes must be positive numbers, one for each row")
     estimate = rows.mean(axis=1) if sizes is None else rows @ counts / counts.sum()
+    estimate = np.clip(estimate, lowest, highest)  # a mean of equal values may err in its last digit
     jobs = jobs or os.cpu_count() or 1
     with ThreadPoolExecutor(jobs) as pool:
         parts = pool.map(
