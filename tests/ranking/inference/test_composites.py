@@ -13,6 +13,8 @@ from podium.ranking.inference.composites import (
     MOST_CRITERIA,
     _minimal_reversals,
     _places_behind,
+    _scale,
+    _subsets,
     ahead_by_bounds,
     certainly_ahead,
     closed,
@@ -176,6 +178,15 @@ def test_one_criterion_says_what_it_said():
     np.testing.assert_array_equal(ahead_by_bounds(better, [0.3]), better[0])
 
 
+def test_rounding_puts_nobody_ahead():
+    """Better by a tenth and two tenths, perhaps worse by three: equal on paper, whatever the last digit says."""
+    for weights in ([0.1, 0.2, 0.3], [0.7, 0.1, 0.8]):
+        better = np.zeros((3, 2, 2), bool)
+        better[:2, 0, 1] = True
+        assert not ahead_by_bounds(better, weights).any()
+        assert ahead_by_bounds(better, [0.1, 0.2, 0.29])[0, 1]
+
+
 # Reversal sets and the test of them
 
 
@@ -209,6 +220,13 @@ def slow_product(correlation):
     return integrate.quad(given, 0, 12)[0] / (2 * pi) ** 0.5
 
 
+def slow_width(correlation, members):
+    """Return the mean and four standard deviations of the sum of positive parts."""
+    mean = len(members) * slow_product(0.0) ** 0.5
+    square = sum(slow_product(correlation[k, other]) for k in members for other in members)
+    return mean + 4 * (square - mean**2) ** 0.5
+
+
 def slow_ahead(observed, resampled, correlation, better, weights, alpha):
     """Return who is ahead: steps 2 to 5, one pair, set and resample at a time."""
     teams = better.shape[1]
@@ -216,9 +234,7 @@ def slow_ahead(observed, resampled, correlation, better, weights, alpha):
 
     def evidence(t, i, j, members):
         place, sign = (number[i, j], 1) if i < j else (number[j, i], -1)
-        mean = sum(slow_product(0.0) ** 0.5 for _ in members)
-        square = sum(slow_product(correlation[place, k, other]) for k in members for other in members)
-        return sum(max(sign * t[k][place], 0) for k in members) / (mean + 4 * (square - mean**2) ** 0.5)
+        return sum(max(sign * t[k][place], 0) for k in members) / slow_width(correlation[place], members)
 
     reversals = {(i, j): slow_reversals(better, weights, i, j) for i in range(teams) for j in range(teams) if i != j}
     ahead = np.zeros((teams, teams), bool)
@@ -256,6 +272,16 @@ def test_minimal_reversal_sets_are_those_of_a_search(seed):
     for i, j, row in zip(one, two, minimal, strict=True):
         expected = sorted(sum(2**k for k in members) for members in slow_reversals(better, tenths, i, j))
         assert np.flatnonzero(row).tolist() == expected
+
+
+def test_sums_are_scaled_by_their_mean_and_four_deviations():
+    correlation = np.array([[1, 0.5, -0.45, 0], [0.5, 1, -1, 0.9], [-0.45, -1, 1, 0], [0, 0.9, 0, 1]])
+    sets = _subsets(4)
+    scale = _scale(np.array([correlation, np.eye(4)]), sets)
+    for number, row in enumerate(sets[1:], 1):
+        members = np.flatnonzero(row)
+        expected = [1 / slow_width(matrix, members) for matrix in (correlation, np.eye(4))]
+        np.testing.assert_allclose(scale[:, number], expected, rtol=1e-7)
 
 
 def study(values, *, replicates, seed, alpha=ALPHA, dtype=np.float64):
@@ -326,12 +352,13 @@ def test_the_test_is_that_of_a_slow_loop(seed):
 
 
 def test_what_is_infinite_or_too_little():
-    nothing = np.zeros((2, 2, 2), bool)
     pairs = np.triu_indices(2, 1)
-    same = np.ones((1, 2, 2))
 
     def claims(observed, t):
-        return certainly_ahead(np.array(observed), t, same, nothing, [1, 1], pairs=pairs, alpha=ALPHA).any()
+        criteria = len(t)
+        nothing, same = np.zeros((criteria, 2, 2), bool), np.ones((1, criteria, criteria))
+        weights = np.ones(criteria)
+        return certainly_ahead(np.array(observed), t, same, nothing, weights, pairs=pairs, alpha=ALPHA).any()
 
     usual = np.random.default_rng(2).normal(size=(2, 99, 1))
     assert claims([[9.0], [9.0]], usual)
@@ -343,6 +370,8 @@ def test_what_is_infinite_or_too_little():
     usual[0, :50] = np.inf
     assert not claims([[9.0], [9.0]], usual)
     assert not claims([[np.inf], [np.inf]], usual)
+    # Two infinite values together are no more than one.
+    assert not claims([[np.inf]] * 3, np.concatenate([usual, usual[1:]]))
 
 
 @pytest.mark.parametrize("seed", range(10))
