@@ -29,6 +29,9 @@ _ROUNDING = 1e-9
 _HUGE = 1e30
 """Stands for infinity, which a matrix product does not survive."""
 
+_FAR = 4.0
+"""Limits lie about so many standard deviations above the mean of a sum of positive parts."""
+
 _BLOCK = 32
 """How many pairs are copied at a time."""
 
@@ -115,9 +118,9 @@ def certainly_ahead(
 
     If a competitor is truly not ahead of another, she is no better in all criteria of some set that can make up for
     all others (a reversal set). She is ahead if the evidence against every minimal one of these is large: the sum of
-    her positive t in the set, divided by the standard deviation of a sum so correlated. How large: what the largest
-    such sum, over all pairs and both directions, exceeds in alpha of the resamples. This is repeated without the
-    pairs that are decided. That a limit for each set keeps the chance of any false claim was simulated, not proved.
+    her positive t in the set, on a scale that makes differently correlated sums comparable. How large: what the
+    largest such sum, over all pairs and both directions, exceeds in alpha of the resamples. This is repeated without
+    the pairs that are decided. That a limit for each set keeps the chance of any false claim was simulated, not proved.
 
     Parameters
     ----------
@@ -147,12 +150,12 @@ def certainly_ahead(
     minimal = _minimal_reversals(most, least, better[:, one, two].T, weights)
     scale = _scale(correlation, sets)
     evidence = _positive(np.concatenate([observed, -observed], axis=1).T) @ sets.T * np.tile(scale, (2, 1))
-    claimed = ~minimal.any(axis=1)  # these need no test
+    claimed = np.asarray(~minimal.any(axis=1))  # these need no test
     while True:
         ahead = np.zeros(better.shape[1:], bool)
         ahead[one[claimed], two[claimed]] = True
         ahead = closed(ahead)
-        decided = (ahead | ahead.T)[first, second] | claimed[: len(first)] | claimed[len(first) :]
+        decided = ahead[first, second] | ahead[second, first] | claimed[: len(first)] | claimed[len(first) :]
         candidates = np.tile(~decided, 2)
         used = minimal[candidates].any(axis=0)
         largest = _largest(resampled, observed, scale[:, used], sets[used], np.flatnonzero(~decided))
@@ -178,7 +181,7 @@ def _places_behind(better: Bools) -> tuple[Floats, Floats]:
 
 def _subsets(criteria: int) -> Bools:
     """Return all sets of criteria, shape (sets, criteria): criterion k is in the set whose number has bit k."""
-    return (np.arange(2**criteria)[:, None] >> np.arange(criteria)) % 2 == 1
+    return np.asarray((np.arange(2**criteria)[:, None] >> np.arange(criteria)) % 2 == 1)
 
 
 def _minimal_reversals(most: Floats, least: Floats, certain: Bools, weights: Floats) -> Bools:
@@ -189,7 +192,7 @@ def _minimal_reversals(most: Floats, least: Floats, certain: Bools, weights: Flo
     sets = _subsets(len(weights))
     behind = (least @ weights)[:, None] + ((most - least) * weights) @ sets.T
     reversal = (behind >= -_ROUNDING * weights.sum()) & ~(certain @ sets.T)
-    minimal = reversal.copy()
+    minimal: Bools = reversal.copy()
     for criterion in range(len(weights)):
         inside = np.flatnonzero(sets[:, criterion])
         minimal[:, inside] &= ~reversal[:, inside - 2**criterion]
@@ -197,13 +200,18 @@ def _minimal_reversals(most: Floats, least: Floats, certain: Bools, weights: Flo
 
 
 def _scale(correlation: Numbers, sets: Bools) -> Floats:
-    """Return by what sums of t over sets are multiplied, shape (pairs, sets).
+    """Return by what sums of positive t over sets are multiplied, shape (pairs, sets).
 
-    Sums of positive parts vary no less than one of them alone, also where criteria are against each other.
+    Each sum is divided by about what it rarely exceeds if nobody is better and t is normal, so that a limit common to
+    all pairs is equally far for each of them, also where criteria are against each other.
     """
+    mean = 1.0 / np.sqrt(2.0 * np.pi)  # of the positive part of one
+    r = np.clip(np.asarray(correlation, np.float64), -1.0, 1.0)
+    covariance = mean**2 * (np.sqrt(1.0 - r**2) + r * (np.pi / 2 + np.arcsin(r)) - 1.0)
     together = (sets[:, :, None] & sets[:, None, :]).reshape(len(sets), -1)
-    variance = np.asarray(correlation, np.float64).reshape(len(correlation), -1) @ together.T
-    return np.asarray(1.0 / np.sqrt(np.maximum(variance, 1.0)))
+    variance = np.maximum(covariance.reshape(len(r), -1) @ together.T, 0.0)
+    sizes = np.maximum(sets.sum(axis=1), 1)  # the empty set is never asked for
+    return np.asarray(1.0 / (mean * sizes + _FAR * np.sqrt(variance)))
 
 
 def _positive(t: Numbers) -> Numbers:
