@@ -161,7 +161,9 @@ class Differences:
             return 1.0
         from scipy.stats import t as student
 
-        telling = 2 * self.clusters * min(share, 1 - share) if share is not None else effective_number(self.sizes)
+        telling = effective_number(self.sizes) if self.sizes is not None else 0.0
+        if share is not None:
+            telling = 2 * self.clusters * min(share, 1 - share)
         return 1.96 / float(student.ppf(0.975, max(telling - 1, 1.0)))
 
     def one_sided(self, first: Ints, second: Ints) -> npt.NDArray[np.bool_]:
