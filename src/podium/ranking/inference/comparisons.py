@@ -39,6 +39,9 @@ class Pairs:
         Of the two-sided paired Wilcoxon test, and after Holm's adjustment for all pairs; NaN on the diagonal.
     better
         Whether the first is better than the second, with simultaneous confidence over all pairs and criteria.
+    guaranteed
+        Whether the first is better than the second whatever the distribution, for this pair alone: even if failures
+        are more frequent than seen. None where the criterion has no range, so that nothing can be guaranteed.
     """
 
     criterion: Column
@@ -48,6 +51,7 @@ class Pairs:
     p: Floats
     adjusted: Floats
     better: Bools
+    guaranteed: Bools | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from podium.model import Column, Direction, Floats, InputError, Scores
-from podium.ranking.inference.comparisons import Pairs, RankInterval, compared_pairs, rank_intervals
+from podium.ranking.inference.comparisons import Bools, Pairs, RankInterval, compared_pairs, rank_intervals
 from podium.ranking.inference.intervals import COVERAGE, Intervals, Method, intervals_of, mean_influences, resampled
 from podium.ranking.inference.resampling import BLOCK, Progress, over_blocks
 from podium.ranking.inference.stability import Stability, assess_stability, leave_out
@@ -43,6 +43,8 @@ class Confidence:
         One for each competitor: the places it may truly have, all of them true together with the level's confidence.
     warnings
         What a reader should be told.
+    ahead
+        Who is certainly ahead of whom in the published order, shape (competitors, competitors); None if not known.
     """
 
     submissions: tuple[str, ...]
@@ -52,6 +54,7 @@ class Confidence:
     pairs: tuple[Pairs, ...]
     ranks: tuple[RankInterval, ...]
     warnings: tuple[str, ...]
+    ahead: Bools | None = None
 
 
 def assess_confidence(
