@@ -58,8 +58,8 @@ class Rule:
 
     @property
     def unit_words(self) -> tuple[str, str]:
-        """What is drawn anew, one and several: a row, unless some rows are drawn together."""
-        return self.row_words if len(self.units.names) == len(self.rows) else self.cluster_words
+        """What is drawn anew, one and several: rows, unless something with names of its own is."""
+        return self.row_words if set(self.units.names) == set(self.rows) else self.cluster_words
 
     @property
     def competitors(self) -> tuple[str, ...]:
