@@ -196,7 +196,7 @@ def test_no_share_and_no_level_is_rounded_to_certainty(rank):
     result = rank(csv_of(VALUES), "--better", "higher", "--bootstrap", 50, "--level", 0.999)
     assert result.exit_code == 0, result.output
     assert "At 99.9 % confidence, " in result.stdout
-    assert "99.9\u00a0%" in result.stdout  # in the heading of true places
+    assert result.stdout.count("99.9 %") > 1  # in the heading of true places as well
     assert "100" not in result.stdout
     assert result.stdout.count(" none ") == 1  # poor is first in no resample
 

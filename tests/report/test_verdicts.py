@@ -15,6 +15,7 @@ from podium.ranking import AggregateThenRank, Ranking, TestThenRank, scheme_rule
 from podium.ranking.inference.comparisons import RankInterval
 from podium.ranking.inference.sensitivity import Alternative, table_alternatives
 from podium.ranking.inference.stability import LeftOut
+from podium.report._contents import alternatives
 from podium.report.data import gather, gather_table
 from podium.report.explanations import explain
 from podium.report.verdicts import sentences, verdict
@@ -64,11 +65,11 @@ def plant(ranking, *, shares=None, ranks=None, others=None, left_out=None, guara
         intervals = tuple(RankInterval(ranks[name], len(names)) for name in names)
         known["confidence"] = replace(ranking.confidence, ranks=intervals)
     if others is not None:
-        alternatives = tuple(
+        rules = tuple(
             Alternative(name, np.array([]), tuple(first), bool(first) and set(first) <= winners, 1.0)
             for name, first in others.items()
         )
-        known["sensitivity"] = replace(ranking.sensitivity, alternatives=alternatives)
+        known["sensitivity"] = replace(ranking.sensitivity, alternatives=rules)
     if left_out is not None:
         known["left_out"] = tuple(
             LeftOut(name, tuple(first), not set(first) <= winners, 1.0) for name, first in left_out.items()
@@ -201,8 +202,7 @@ def test_an_interval_says_whose_it_is_and_that_it_is_for_one_pair():
 def test_what_has_no_interval_gets_none():
     few = {"a": [0.9, 0.8, 0.9, 0.8] * 3, "b": [0.1, 0.2, 0.3, 0.4] * 3}
     shown = said(ranking_of(few, scheme=TestThenRank()))
-    assert "interval" not in shown.margin
-    assert "a lead of" in shown.margin
+    assert shown.margin == "Value, significantly better than: 1, against 0 of b in place 2: a lead of 1."
 
 
 def test_a_tiny_lead_is_not_shown_as_none():
@@ -325,8 +325,11 @@ def test_how_sure_is_what_the_resamples_say():
     ],
 )
 def test_sharing_first_place_is_not_losing_it(others, words):
-    shown = said(plant(ranking_of(FOUR), others=others))
+    ranking = plant(ranking_of(FOUR), others=others)
+    shown = said(ranking)
     assert words in shown.sureness
+    kinds = {name: "yes" if first == "a" else "shared" if "a" in first else "no" for name, first in others.items()}
+    assert {name: kind for name, _, _, kind in alternatives(gather_table(ranking))} == kinds
     kept = sum(first == "a" for first in others.values())
     assert shown.facts[2].value == f"{kept} of {len(others)}"
     assert shown.facts[2].label == ("other rule agrees" if len(others) == 1 else "other rules agree")
@@ -347,7 +350,9 @@ def test_sharing_first_place_is_not_losing_it(others, words):
 )
 def test_a_shared_first_place_under_other_rules(others, words):
     ranking = ranking_of({"c": [0.7, 0.6], "b": [0.8, 0.9], "a": [0.8, 0.9]})
-    assert words in said(plant(ranking, others=others)).sureness
+    shown = said(plant(ranking, others=others))
+    assert words in shown.sureness
+    assert shown.facts[2].value == f"{sum(len(first) == 2 for first in others.values())} of {len(others)}"
 
 
 def test_without_other_rules_nothing_is_said_of_them():

@@ -75,8 +75,7 @@ def show_ranking(ranking: Ranking) -> None:
     names = stability.submissions
     spans = {name: places(rank.best, rank.worst) for name, rank in zip(names, confidence.ranks, strict=True)}
     first = {name: percent(share) for name, share in zip(names, stability.first.tolist(), strict=True)}
-    level = shown_level(confidence.level).replace(" ", "\u00a0")
-    beside = {f"true place, {level} sure": spans, "first in resamples, alone or shared": first}
+    beside = {f"true place, {shown_level(confidence.level)} sure": spans, "first in resamples, alone or shared": first}
     show_board(ranking.leaderboard, beside=beside)
     console = Console()
     console.print()

@@ -104,10 +104,11 @@ def _margin(board: Leaderboard, ranking: Ranking | None, winners: Sequence[str])
     if heading is None:
         return ""
     own, digits = board.ranked[0].values[heading.name], heading.digits
+    title = f"{heading.title}:" if "," in heading.title else heading.title
     behind = [entry for entry in board.ranked if entry.place != 1]
     if not behind:
         remark = ", the same for all" if len(winners) > 1 else ". With nobody to compare with, its place says nothing"
-        return f"{heading.title} {number(own, digits, heading.unit)}{remark}."
+        return f"{title} {number(own, digits, heading.unit)}{remark}."
     other = behind[0].values[heading.name]
     seconds = [entry.submission for entry in behind if entry.place == behind[0].place]
     comparison = ""
@@ -115,7 +116,7 @@ def _margin(board: Leaderboard, ranking: Ranking | None, winners: Sequence[str])
         lead, digits = abs(own - other), _digits(own - other, digits)
         comparison = f": a lead of {number(lead, digits, heading.unit)}"
         comparison = comparison if lead else ": equal, and told apart by the rule for ties"
-    shown = f"{heading.title} {number(own, digits, heading.unit)}"
+    shown = f"{title} {number(own, digits, heading.unit)}"
     second = f"{number(other, digits, heading.unit)} of {listed(seconds)} in place {behind[0].place}"
     if other is None:
         second = f"no value of {listed(seconds)} in place {behind[0].place}"
@@ -263,8 +264,7 @@ def _other_rules(sensitivity: Sensitivity) -> list[str]:
     count, winners = len(sensitivity.alternatives), sensitivity.winners
     if not count:
         return []
-    several = len(winners) > 1
-    fewer = [other for other in sensitivity.alternatives if other.keeps_winner and len(other.winners) < len(winners)]
+    several, fewer = len(winners) > 1, _narrower(sensitivity)
     kept = sensitivity.kept - len(fewer)
     what = "the shared first place" if several else "the winner"
     text = f"Of {count} other sensible rules, {kept or 'none'} {'keep' if kept > 1 else 'keeps'} {what}."
@@ -295,6 +295,12 @@ def _other_rules(sensitivity: Sensitivity) -> list[str]:
         who = "another wins" if all(len(other.winners) == 1 for other in sensitivity.lost) else "others are first"
         text += f" Under {len(sensitivity.lost)}, {who}: {named(sensitivity.lost)}."
     return [text]
+
+
+def _narrower(sensitivity: Sensitivity) -> list[Alternative]:
+    """Return the rules under which fewer share first place, and nobody else does."""
+    count = len(sensitivity.winners)
+    return [other for other in sensitivity.alternatives if other.keeps_winner and len(other.winners) < count]
 
 
 def _left_out(ranking: Ranking, winners: Sequence[str]) -> list[str]:
@@ -332,8 +338,8 @@ def _facts(ranking: Ranking, winners: Sequence[str]) -> tuple[Fact, ...]:
     ]
     if count := len(other.alternatives):
         agree = "other rules agree" if count > 1 else "other rule agrees"
-        meaning = "Other weights, tolerances and schemes that put nobody else first."
-        facts.append(Fact(f"{other.kept} of {count}", agree, meaning))
+        meaning = "Other weights, tolerances and schemes that put the same first."
+        facts.append(Fact(f"{other.kept - len(_narrower(other))} of {count}", agree, meaning))
     changing = sum(without.changes_winner for without in ranking.left_out)
     decide = f"{many} {'decides' if changing == 1 else 'decide'} alone"
     meaning = f"Leaving out such a {one} would change who is first."
