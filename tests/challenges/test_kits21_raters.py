@@ -219,7 +219,7 @@ def test_the_command_line(folders, tmp_path):
     arguments = ["evaluate", "kits21", *(part for item in given.items() for part in item)]
     result = CliRunner(env={"COLUMNS": "100"}).invoke(app, [str(each) for each in arguments])
     assert result.exit_code == 3, result.output  # lazy misses a case
-    assert "raters is not ranked: reference." in result.stdout
+    assert "raters is not ranked: it is people, shown for comparison." in result.stdout
     assert "Within inter-rater variability" in result.stdout
     with (out / "people.csv").open() as file:
         rows = {(row["submission"], row["target"], row["metric"]): row for row in csv.DictReader(file)}

@@ -13,7 +13,7 @@ def test_every_challenge_is_announced_and_its_leaderboard_printed(demo_command):
         assert f"$ podium evaluate {name} --truth {folder / name / 'truth'}" in result.stderr
         assert f"What went wrong is told in {folder / name / 'run' / 'failures.csv'}, such as" in result.stderr
     assert result.stdout.count("submission") >= len(challenges())
-    assert result.stdout.count("Stability: ") == len(challenges())
+    assert result.stdout.count("Kendall's τ to this ranking: ") == len(challenges())
     assert "The reports" not in result.stderr
 
 

@@ -89,9 +89,12 @@ def test_a_bootstrap_is_told_in_words_and_written_as_tables(rank, tmp_path):
     out = tmp_path / "out"
     result = rank(csv_of(VALUES), "--better", "higher", "--bootstrap", 500, "--seed", 3, "--out", out)
     assert result.exit_code == 0, result.output
-    assert "of 500 resamples of the cases (seed 3)" in result.stdout
-    assert "95% sure that nobody is truly first but close or good." in result.stdout
-    assert "other rules keep the winner" in result.stdout
+    lines = result.stdout.splitlines()
+    assert "good is first, but not beyond noise." in lines
+    assert "of 500 resamples; next is close, in " in result.stdout
+    assert "; drawn with seed 3." in result.stdout
+    assert "At 95 % confidence, nobody is truly first but good and close." in lines
+    assert "other sensible rules" in result.stdout
     names = {"intervals", "leads", "left_out", "pairs", "place_shares", "places", "sensitivity", "leaderboard"}
     assert {path.stem for path in out.glob("*.csv")} == names
     places = {row["submission"]: row for row in pl.read_csv(out / "places.csv").to_dicts()}
@@ -181,12 +184,21 @@ def test_one_case_one_submission_and_equals_are_ranked_all_the_same(rank):
     assert rank("submission,case,value\na,1,1\nb,1,2\n", "--better", "higher").exit_code == 0
     result = rank("submission,case,value\na,1,1\na,2,2\na,3,5\n", "--better", "higher", "--bootstrap", "50")
     assert result.exit_code == 0, result.output
-    assert "a is first in 100% of 50 resamples" in result.stdout
+    assert "a is the only competitor." in result.stdout
     same = csv_of(dict.fromkeys(("a", "b", "c"), VALUES["good"]))
     result = rank(same, "--better", "higher", "--bootstrap", "50")
-    assert "a, b and c are together first in 100% of 50 resamples" in result.stdout
+    assert "a, b and c would be first together in every one of 50 resamples." in result.stdout
     assert "is undefined: everybody shares one place" in result.stdout
-    assert "everybody may truly be first" in result.stdout
+    assert "nobody can be ruled out: a, b and c may each truly be first." in result.stdout
+
+
+def test_no_share_and_no_level_is_rounded_to_certainty(rank):
+    result = rank(csv_of(VALUES), "--better", "higher", "--bootstrap", 50, "--level", 0.999)
+    assert result.exit_code == 0, result.output
+    assert "At 99.9 % confidence, " in result.stdout
+    assert result.stdout.count("99.9 %") > 1  # in the heading of true places as well
+    assert "100" not in result.stdout
+    assert result.stdout.count(" none ") == 1  # poor is first in no resample
 
 
 def test_a_run_is_assessed_by_the_challenges_own_rules(rank, kits21_run):

@@ -21,6 +21,7 @@ def show_board(board: Leaderboard, beside: Mapping[str, Mapping[str, str]] | Non
     from rich.text import Text
 
     from podium.model import Purpose
+    from podium.report.words import why_unranked
 
     console = Console()
     measures = [measure for measure in board.columns if measure.purpose is not Purpose.RANK]
@@ -48,7 +49,9 @@ def show_board(board: Leaderboard, beside: Mapping[str, Mapping[str, str]] | Non
     for index, entry in enumerate(board.entries):
         table.add_row(str(entry.place or "–"), Text(entry.submission), *(Text(cells[index]) for cells in columns))
     console.print(table)
-    remarks = [f"{entry.submission} is not ranked: {entry.remark}." for entry in board.entries if entry.remark]
+    remarks = [
+        f"{entry.submission} is not ranked: {why_unranked(entry.remark)}." for entry in board.entries if entry.remark
+    ]
     if hidden := len(measures) - len(columns) + extra:
         remarks.append(f"{hidden} more column{'s are' if hidden > 1 else ' is'} in leaderboard.csv.")
     for remark in [*remarks, *board.notes]:
@@ -60,7 +63,8 @@ def show_ranking(ranking: Ranking) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from podium.report.words import sentences
+    from podium.report.verdicts import sentences
+    from podium.report.words import percent, places, shown_level
 
     if ranking.untold:
         show_board(ranking.leaderboard)
@@ -69,16 +73,15 @@ def show_ranking(ranking: Ranking) -> None:
         return
     stability, confidence = ranking.stability, ranking.confidence
     names = stability.submissions
-    spans = {
-        name: f"{rank.best}–{rank.worst}" if rank.best < rank.worst else str(rank.best)
-        for name, rank in zip(names, confidence.ranks, strict=True)
-    }
-    first = {name: f"{share:.0%}" for name, share in zip(names, stability.first.tolist(), strict=True)}
-    beside = {f"true place, {confidence.level:.0%} sure": spans, "first in resamples": first}
+    spans = {name: places(rank.best, rank.worst) for name, rank in zip(names, confidence.ranks, strict=True)}
+    first = {name: percent(share) for name, share in zip(names, stability.first.tolist(), strict=True)}
+    beside = {f"true place, {shown_level(confidence.level)} sure": spans, "first in resamples, alone or shared": first}
     show_board(ranking.leaderboard, beside=beside)
     console = Console()
     console.print()
-    for line in sentences(ranking):
+    headline, *lines = sentences(ranking)
+    console.print(Text(headline, style="bold"))
+    for line in lines:
         console.print(Text(line))
     for warning in confidence.warnings:
         console.print(Text(warning, style="yellow"))

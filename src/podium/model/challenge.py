@@ -126,6 +126,8 @@ class Challenge(BaseModel, ABC):
     """Raised whenever the same input would give another number."""
     row_words: ClassVar[tuple[str, str]] = ("case", "cases")
     """What a row is called, one and several."""
+    cluster_words: ClassVar[tuple[str, str]] = ("cluster", "clusters")
+    """What rows that are drawn together are called, one and several: a subject, where `cluster` names subjects."""
     time: ClassVar[Measure] = SECONDS
     """What a submission's timing.csv is recorded as."""
 

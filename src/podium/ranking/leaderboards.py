@@ -93,6 +93,8 @@ def challenge_rule(challenge: Challenge, cube: Cube, *, roles: Mapping[str, Role
         roles=roles,
         remarks=remarks,
         notes=challenge.notes(cube),
+        row_words=challenge.row_words,
+        cluster_words=challenge.cluster_words,
     )
 
 

@@ -144,7 +144,7 @@ class Ranking:
         if not self.rule.competitors:
             return "Nobody is ranked."
         if len(self.rule.units.names) < 2:
-            return "There is only one case, so nothing can be drawn anew."
+            return f"There is only one {self.rule.unit_words[0]}, so nothing can be drawn anew."
         return ""
 
     def to_frame(self) -> pl.DataFrame:

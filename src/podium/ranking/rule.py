@@ -38,6 +38,8 @@ class Rule:
         Of submissions that are not plain competitors, and why some are not ranked.
     notes
         What a reader of the leaderboard should know.
+    row_words, cluster_words
+        What a row is called, and what is drawn where several rows are drawn together; one and several.
     """
 
     name: str
@@ -51,6 +53,13 @@ class Rule:
     roles: Mapping[str, Role] = field(default_factory=dict)
     remarks: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    row_words: tuple[str, str] = ("case", "cases")
+    cluster_words: tuple[str, str] = ("cluster", "clusters")
+
+    @property
+    def unit_words(self) -> tuple[str, str]:
+        """What is drawn anew, one and several: rows, unless something with names of its own is."""
+        return self.row_words if set(self.units.names) == set(self.rows) else self.cluster_words
 
     @property
     def competitors(self) -> tuple[str, ...]:

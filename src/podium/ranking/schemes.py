@@ -203,6 +203,8 @@ def scheme_rule(table: ScoreTable, scheme: Scheme, *, emphasis: Mapping[str, flo
         roles=table.roles,
         remarks={},
         notes=(*table.notes, *(f"{name} is not ranked: {why}." for name, why in table.remarks.items())),
+        row_words=table.row_words,
+        cluster_words=table.cluster_words,
     )
 
 

@@ -60,10 +60,17 @@ class ScoreTable:
     roles: Mapping[str, Role] = field(default_factory=dict)
     remarks: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    row_words: tuple[str, str] = ("case", "cases")
+    cluster_words: tuple[str, str] = ("cluster", "clusters")
 
 
 def table_of_scores(
-    scores: pl.DataFrame, *, better: Direction | str, missing: Missing | None = None, name: str = "table"
+    scores: pl.DataFrame,
+    *,
+    better: Direction | str,
+    missing: Missing | None = None,
+    name: str = "table",
+    cluster_words: tuple[str, str] = ("cluster", "clusters"),
 ) -> ScoreTable:
     """Return a table of plain values, to be ranked.
 
@@ -77,6 +84,8 @@ def table_of_scores(
         Whether "higher" or "lower" values are better.
     missing
         What a missing value costs. There is no default: without a policy, missing values are an error.
+    cluster_words
+        What a cluster is called, one and several: ("patient", "patients").
     """
     direction = _direction(better)
     scores = _checked(scores)
@@ -100,7 +109,8 @@ def table_of_scores(
         own = np.array([of == task for of, _ in keys])
         measure = Measure(task, task or "Value", direction)
         tasks.append(TaskValues(measure, own, values, np.zeros(values.shape, bool)))
-    return _settled(name, submissions, rows, clusters, strata, tasks, missing, {}, {})
+    settled = _settled(name, submissions, rows, clusters, strata, tasks, missing, {}, {})
+    return replace(settled, cluster_words=cluster_words)
 
 
 def table_of_challenge(
@@ -128,7 +138,7 @@ def table_of_challenge(
         column = judging[key].as_column()
         tasks.append(TaskValues(column, everywhere, cube.of(*key)[competing], cube.failed[competing]))
     names = tuple(name for name, competes in zip(cube.submissions, ranked, strict=True) if competes)
-    return _settled(
+    settled = _settled(
         challenge.name,
         names,
         cube.rows,
@@ -139,6 +149,7 @@ def table_of_challenge(
         roles or {},
         remarks,
     )
+    return replace(settled, row_words=challenge.row_words, cluster_words=challenge.cluster_words)
 
 
 def _naturally(key: tuple[str, ...]) -> list[list[tuple[bool, int, str]]]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from podium.model import Challenge, Measure, Purpose
 from podium.ranking import COVERAGE
-from podium.report.words import number, percent, unit_of
+from podium.report.words import number, shown_level
 
 if TYPE_CHECKING:
     from podium.report.data import ReportData
@@ -133,7 +133,7 @@ def board(data: ReportData) -> Board:
         _columns(data),
         tuple(rows),
         len(ranked),
-        percent(confidence.level) if confidence else "",
+        shown_level(confidence.level) if confidence else "",
         tuple(data.board.notes),
     )
 
@@ -243,8 +243,8 @@ def uncertainty(data: ReportData) -> dict[str, str]:
         return {"Not told": f"How sure the ranking is cannot be told. {data.unassessed}"}
     stability, confidence, other = data.assessment.stability, data.assessment.confidence, data.assessment.sensitivity
     resamples = f"{len(stability.places):,} bootstrap resamples (seed {stability.seed})"
-    drawn = f"{len(data.rule.units.names)} {unit_of(data.rule)[1]}"
-    level = percent(confidence.level)
+    drawn = f"{len(data.rule.units.names)} {data.rule.unit_words[1]}"
+    level = shown_level(confidence.level)
     by, others = "by the challenge's own rules", "other weights and tolerances, and general schemes"
     if data.challenge is None:
         by, others = "by the same rule", "other weights and schemes"
@@ -255,8 +255,8 @@ def uncertainty(data: ReportData) -> dict[str, str]:
         "True places": f"From the differences of every two competitors in every criterion, with {level} confidence for "
         "all of them together (largest studentised difference over pairs and criteria, where criteria are means; "
         "Mogstad, Romano, Shaikh and Wilhelm 2024, Review of Economic Studies 91).",
-        "Paired tests": "Two-sided Wilcoxon signed-rank, one value for each of what is drawn, Holm's adjustment for "
-        "all pairs.",
+        "Paired tests": f"Two-sided Wilcoxon signed-rank, one value for each {data.rule.unit_words[0]}, Holm's "
+        "adjustment for all pairs.",
         "Sensitivity": f"{len(other.alternatives)} other rules for the same values: {others}.",
     }
     if other.impossible:
@@ -264,15 +264,17 @@ def uncertainty(data: ReportData) -> dict[str, str]:
     return descriptions
 
 
-def alternatives(data: ReportData) -> list[tuple[str, str, str, bool]]:
+def alternatives(data: ReportData) -> list[tuple[str, str, str, str]]:
     """Return every other rule, who is first under it, τ to the published places, and whether the winner stays."""
     if data.assessment is None:
         return []
     lines = []
-    for alternative in data.assessment.sensitivity.alternatives:
+    sensitivity = data.assessment.sensitivity
+    for alternative in sensitivity.alternatives:
         names = alternative.winners
         winners = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-        lines.append((alternative.name, winners or "nobody", number(alternative.tau, 2), alternative.keeps_winner))
+        kept = "yes" if alternative.keeps_winner else "shared" if alternative in sensitivity.shared else "no"
+        lines.append((alternative.name, winners or "nobody", number(alternative.tau, 2), kept))
     return lines
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from podium.model import Column, Direction, Entry, Floats, Measure, Purpose, Scores
 from podium.ranking import Rule, competition_ranks
-from podium.report.words import deciding, isolated, listed, number, percent, places
+from podium.report.words import deciding, isolated, listed, number, percent, places, shown_level, why_unranked
 
 if TYPE_CHECKING:
     from podium.report.data import ReportData
@@ -50,9 +50,7 @@ def _explanation(data: ReportData, scores: Scores, submission: str) -> Explanati
     ranked = [entry for entry in board.entries if entry.place is not None]
     heading = deciding(board)
     if entry.place is None:
-        why = "it is people, shown for comparison" if entry.remark == "reference" else entry.remark
-        why = "it is a baseline, shown for comparison" if entry.remark == "baseline" else why
-        summary = f"Not ranked: {why}."
+        summary = f"Not ranked: {why_unranked(entry.remark)}."
     else:
         summary = f"Place {entry.place} of {len(ranked)}"
         same = [other.submission for other in ranked if other.place == entry.place and other is not entry]
@@ -133,8 +131,8 @@ def _remarks(data: ReportData, ranked: Sequence[Entry], submission: str, heading
     rank = confidence.ranks[index]
     share = float(np.mean(stability.places[:, index] == own.place))
     remarks.append(
-        f"True place {places(rank.best, rank.worst)} at {percent(confidence.level)} confidence; this very place in "
-        f"{percent(share)} of resamples."
+        f"True place {places(rank.best, rank.worst)} at {shown_level(confidence.level)} confidence; this very place in "
+        f"{percent(share)} of the resamples."
     )
     alternatives = [
         alternative

@@ -15,7 +15,8 @@ from podium import __version__
 from podium.report._contents import alternatives, board, declared, failures, full_rules, hashes, uncertainty
 from podium.report._document import as_json, document
 from podium.report.explanations import explain
-from podium.report.words import contained, percent, places, verdict
+from podium.report.verdicts import verdict
+from podium.report.words import contained, percent, places
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -232,15 +233,15 @@ def _options(data: ReportData) -> list[tuple[str, Any]]:
     return [(name, value) for name, value in options if name != "edition" and value not in (None, "", [])]
 
 
-def counted(count: int, what: str) -> str:
-    """Return how many of something.
+def counted(count: int, one: str, several: str = "") -> str:
+    """Return how many of something, by its words for one and for several; the second is by default the first with s.
 
     Examples
     --------
     >>> counted(1, "case"), counted(1200, "case")
     ('1 case', '1,200 cases')
     """
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+    return f"{count:,} {one if count == 1 else several or f'{one}s'}"
 
 
 def _marked(group: Group) -> dict[str, Any]:

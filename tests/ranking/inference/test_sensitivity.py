@@ -1,5 +1,7 @@
 """Other rules for the same measurements: which there are, what they give, and how many keep the winner."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -271,6 +273,15 @@ def test_a_table_by_hand(table_from):
         "test then rank, holm": ("T0", "T1"),
     }
     assert sensitivity.kept == 0  # somebody else is first, or is so too
+    assert [other.name for other in sensitivity.shared] == ["test then rank, holm"]
+    assert [other.name for other in sensitivity.lost] == ["median then rank", "rank then mean", "rank then median"]
+
+
+def test_a_rule_under_which_nobody_is_first_keeps_nobody(rule_from):
+    rule = rule_from(np.array([[0.3, 0.4], [0.1, 0.2]]))
+    nobody = replace(rule, ranked=np.zeros(2, bool))
+    sensitivity = assess_sensitivity(rule, [OtherRule("nobody", lambda: nobody)])
+    assert (sensitivity.kept, len(sensitivity.shared), len(sensitivity.lost)) == (0, 0, 1)
 
 
 def test_a_term_that_does_not_exist_is_refused():

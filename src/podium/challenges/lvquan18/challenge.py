@@ -38,6 +38,7 @@ class LVQuan18(Challenge):
     scoring_options: ClassVar[tuple[str, ...]] = ("holm", "per_subject")
     version: ClassVar[int] = 2
     row_words: ClassVar[tuple[str, str]] = ("image", "images")
+    cluster_words: ClassVar[tuple[str, str]] = ("subject", "subjects")
     measures: ClassVar[tuple[Measure, ...]] = MEASURES
     title: ClassVar[str] = "LVQuan18"
     page: ClassVar[str] = "https://lvquan18.github.io"

@@ -72,6 +72,7 @@ class TUSREC(Challenge):
     editions: ClassVar[tuple[str, ...]] = ("document", "code")
     version: ClassVar[int] = 2
     row_words: ClassVar[tuple[str, str]] = ("scan", "scans")
+    cluster_words: ClassVar[tuple[str, str]] = ("subject", "subjects")
     summary: ClassVar[str] = (
         "3-D reconstruction of freehand ultrasound without a tracker. Predicted displacements of pixels and landmarks, "
         "to the first frame and to the previous one, give four errors in mm; each is normalised so that 1 is perfect "

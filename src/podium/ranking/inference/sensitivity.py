@@ -46,7 +46,8 @@ class OtherRule:
 class Alternative:
     """Another rule: its places, whether it keeps the winner, and τ to the published places (NaN if undefined).
 
-    The winner is kept where nobody is first who was not. `dropped` names the term that the rule leaves out, if any.
+    The winner is kept where somebody is first, and nobody who was not. `dropped` names the term that the rule leaves
+    out, if any.
     """
 
     name: str
@@ -72,6 +73,16 @@ class Sensitivity:
         """How many alternatives keep the winner."""
         return sum(alternative.keeps_winner for alternative in self.alternatives)
 
+    @property
+    def shared(self) -> tuple[Alternative, ...]:
+        """The alternatives under which a winner shares first place with somebody who was not first."""
+        return tuple(a for a in self.alternatives if not a.keeps_winner and set(a.winners) & set(self.winners))
+
+    @property
+    def lost(self) -> tuple[Alternative, ...]:
+        """The alternatives under which no winner is first."""
+        return tuple(a for a in self.alternatives if not set(a.winners) & set(self.winners))
+
 
 def assess_sensitivity(rule: Rule, others: Iterable[OtherRule]) -> Sensitivity:
     """Rank by every alternative and compare with the rule's own ranking, over its competitors."""
@@ -90,7 +101,7 @@ def assess_sensitivity(rule: Rule, others: Iterable[OtherRule]) -> Sensitivity:
         ordered = np.array([own.get(submission, np.nan) for submission in names])
         first = firsts(names, ordered)
         tau = float(kendall_tau(ordered, published)[0])
-        kept = set(first) <= set(winners)
+        kept = bool(first) and set(first) <= set(winners)
         alternatives.append(Alternative(alternative.name, ordered, first, kept, tau, alternative.dropped))
     return Sensitivity(names, published, winners, tuple(alternatives), impossible)
 

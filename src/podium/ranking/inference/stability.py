@@ -193,5 +193,7 @@ def _enough(rule: Rule) -> None:
     if not rule.competitors:
         raise InputError("nobody competes, so there is nothing to rank")
     if len(rule.units.names) < 2:
-        what = "a single case" if len(rule.rows) < 2 else "a single cluster of cases"
-        raise InputError(f"there is only {what}, so nothing can be drawn anew", advice="Rank without --bootstrap")
+        raise InputError(
+            f"there is only a single {rule.unit_words[0]}, so nothing can be drawn anew",
+            advice="Rank without --bootstrap",
+        )

@@ -28,6 +28,7 @@ from podium.report.figures._frame import (
     text_size,
 )
 from podium.report.style import ACCENT, ALARM, FAINT, GRID, INK, PAPER, SOFT, Look
+from podium.report.words import shown_level
 
 __all__ = ["blob_plot", "lines_over_schemes", "significance_map", "tau_violin"]
 
@@ -105,7 +106,7 @@ def blob_plot(
         Line2D([], [], color=INK, marker="|", linestyle="", markersize=6, markeredgewidth=1.3, label="median")
     )
     handles.append(Line2D([], [], color=SOFT, linewidth=1.1, label="95 % of resamples"))
-    extra = [Patch(color=GRID, label=f"true place, {level:.0%} sure")] if intervals is not None else []
+    extra = [Patch(color=GRID, label=f"true place, {shown_level(level)} sure")] if intervals is not None else []
     figure.legend(
         handles=[*handles, *extra], loc="outside upper left", ncols=len(handles) + 1, handletextpad=0.9, borderpad=0.8
     )
