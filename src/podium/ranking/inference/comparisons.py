@@ -220,7 +220,7 @@ class _Evidence:
         """Return 1 where the first is certainly better, −1 where the second is, 0 elsewhere: (criteria, pairs)."""
         beyond = self._resampled.rejected(alpha).reshape(self._observed.shape) & self._judged
         if self._flipped is not None:
-            beyond[self._uneven] &= self._flipped.rejected(alpha).reshape(len(self._uneven), -1)
+            beyond[self._uneven] &= self._flipped.rejected(alpha).reshape(len(self._uneven), self._observed.shape[1])
         # A difference that never varies has an infinite t: evidence, if there are as many cases as a sign test needs.
         for number, study in enumerate(self._studies):
             infinite = np.flatnonzero(np.isinf(self._observed[number]) & beyond[number])

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from podium.model import Floats
 from podium.ranking.inference.intervals import quantiles
 
-__all__ = ["MOST_CRITERIA", "ahead_by_bounds", "certainly_ahead", "closed", "step_down"]
+__all__ = ["MOST_CRITERIA", "ahead_by_bounds", "certainly_ahead", "closed"]
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.intp]
@@ -55,34 +55,6 @@ def closed(better: Bools) -> Bools:
         if np.array_equal(further, reached):
             return np.asarray(reached & ~reached.T)
         reached = further
-
-
-def step_down(observed: Numbers, resampled: Numbers, *, alpha: float) -> Bools:
-    """Return which hypotheses are rejected, all of them rightly with a chance of 1 − alpha.
-
-    The limit is what the largest statistic exceeds in alpha of the resamples. It is lowered by leaving out what is
-    already rejected, until nothing is added.
-
-    Parameters
-    ----------
-    observed
-        Absolute statistics, shape (hypotheses,); infinite ones exceed every finite limit.
-    resampled
-        Absolute statistics about what was observed, shape (replicates, hypotheses).
-    alpha
-        The chance of rejecting anything falsely. With fewer replicates than it takes to see it, nothing is rejected.
-
-    References
-    ----------
-    Romano and Wolf 2005, Journal of the American Statistical Association 100(469).
-    """
-    rejected = np.zeros(len(observed), bool)
-    while True:
-        largest = np.max(resampled, axis=1, where=~rejected, initial=0.0)
-        added = ~rejected & (observed > _limits(largest[:, None], alpha))
-        if not added.any():
-            return rejected
-        rejected |= added
 
 
 def ahead_by_bounds(better: Bools, importance: npt.ArrayLike) -> Bools:
