@@ -34,7 +34,7 @@ def slow_places(rows, scheme, *, higher):
     teams = range(len(rows))
     sign = 1 if higher else -1
     pairs = [(one, two) for one in teams for two in teams if one != two]
-    p = np.array([p_greater(sign * (rows[one] - rows[two])) for one, two in pairs])
+    p = np.array([p_greater(sign * np.round(rows[one] - rows[two], 10)) for one, two in pairs])  # as on paper
     if scheme.adjustment == "benjamini-hochberg":
         p = stats.false_discovery_control(p)
     elif scheme.adjustment == "bonferroni":

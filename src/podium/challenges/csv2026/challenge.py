@@ -46,7 +46,6 @@ STRUCTURES = {"plaque": (1,), "vessel": (2,)}
 TARGETS = tuple(f"{view}/{structure}" for view in VIEWS for structure in STRUCTURES)
 SHORTEST, LONGEST = 1 / 3, 2.0
 """Times are clipped to this range, in units of the organisers' own time."""
-_TIME_DIGITS = 12
 
 
 def _counts() -> tuple[Measure, ...]:
@@ -251,9 +250,7 @@ class CSV2026(Challenge):
                 "or give --option baseline_seconds=1.5",
             )
         seconds = weighted_mean(counted_seconds(cube), weights)
-        # Means that only rounding tells apart are equal; else one of them would get 100 points and the other none.
-        relative = np.round(seconds / self.baseline_seconds, _TIME_DIGITS)
-        return seconds, min_max_score(relative, lowest=SHORTEST, highest=LONGEST, among=ranked)
+        return seconds, min_max_score(seconds / self.baseline_seconds, lowest=SHORTEST, highest=LONGEST, among=ranked)
 
     def notes(self, cube: Cube) -> tuple[str, ...]:
         """Say what the scores rest on, who failed what, and who has no time."""

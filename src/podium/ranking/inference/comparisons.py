@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.model import Column, Direction, Floats
-from podium.ranking.arithmetic import rounded
 from podium.ranking.inference.intervals import quantiles, resampled, standard_error, studentised, tail
 from podium.ranking.inference.resampling import Progress, Units, over_blocks
 from podium.ranking.inference.significance import holm, wilcoxon_signed_rank
@@ -172,7 +171,7 @@ def _t(between: Floats, units: Units, counts: Floats) -> Floats:
 def _ends(difference: Floats, error: Floats, t: Floats, share: float) -> Floats:
     """Return the ends of bootstrap-t intervals, shape (2, pairs)."""
     far, near = quantiles(t, np.array([[1 - share], [share]]) * np.ones(len(difference)))
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         return np.stack([np.where(error > 0, difference - end * error, difference) for end in (far, near)])
 
 
@@ -235,22 +234,16 @@ def _tests(
     if not len(first):
         return np.zeros(0), np.zeros(0)
     if column.rows is not None:
-        values = _cluster_means(column.rows[rule.ranked], rule.units)
+        values = rule.units.means(column.rows[rule.ranked])
+        magnitudes = rule.units.means(np.abs(column.rows[rule.ranked]))
         with np.errstate(invalid="ignore"):
             between = values[first] - values[second]
+        sizes = np.maximum(magnitudes[first], magnitudes[second])
     else:
         # The jackknife leaves noise in the last digits, which must not count as evidence.
-        between = rounded(_between(effects[column.name], first, second), digits=9)
-    test = wilcoxon_signed_rank(between, np.ones((1, between.shape[1])), exact_below=0)
+        effect = effects[column.name]
+        between = _between(effect, first, second)
+        largest = 1e3 * np.max(np.abs(effect), axis=1, initial=0.0)
+        sizes = np.repeat(np.maximum(largest[first], largest[second])[:, None], between.shape[1], axis=1)
+    test = wilcoxon_signed_rank(between, np.ones((1, between.shape[1])), sizes=sizes, exact_below=0)
     return test.p[0], test.tendency[0]
-
-
-def _cluster_means(rows: Floats, units: Units) -> Floats:
-    """Return the mean of each cluster's rows; NaN where it has none that belongs to the criterion."""
-    if len(units.names) == rows.shape[1]:
-        return rows
-    known = ~np.isnan(rows)
-    sums, counts = np.zeros((2, len(rows), len(units.names)))
-    np.add.at(sums.T, units.cluster, np.where(known, rows, 0.0).T)
-    np.add.at(counts.T, units.cluster, known.T.astype(np.float64))
-    return np.asarray(np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0))

@@ -125,6 +125,7 @@ def resampled(effect: Floats, units: Units, counts: Floats) -> tuple[Floats, Flo
     counts
         How often clusters are drawn, shape (sets, clusters).
     """
+    effect, exponent = near_one(effect)
     shift = np.zeros((len(counts), len(effect)))
     variance = np.zeros_like(shift)
     for stratum in units.strata:
@@ -137,7 +138,14 @@ def resampled(effect: Floats, units: Units, counts: Floats) -> tuple[Floats, Flo
             spread = squares - np.square(moved) / size
             # What cancellation leaves of no spread at all is none.
             variance += np.where(spread > 1e-13 * squares, spread, 0.0) * (size / (size - 1))
-    return shift, np.sqrt(variance)
+    return np.ldexp(shift, exponent), np.ldexp(np.sqrt(variance), exponent)
+
+
+def near_one(effect: Floats) -> tuple[Floats, npt.NDArray[np.intc]]:
+    """Return influences over a power of two for each value, and which, so that no square over- or underflows."""
+    largest = np.max(np.abs(effect), axis=1, initial=0.0)
+    exponent = np.where(np.isfinite(largest), np.frexp(largest)[1], 0)
+    return np.ldexp(effect, -exponent[:, None]), exponent
 
 
 def studentised(shift: Floats, error: Floats) -> Floats:
@@ -190,7 +198,7 @@ def intervals_of(
         ends = np.array([[1 - share], [share]]) * np.ones(len(estimate))
         far, near = quantiles(studentised(shifts, errors), ends)
         error = standard_error(effect, units)
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             low, high = (np.where(error > 0, estimate - t * error, estimate) for t in (far, near))
         return Intervals(estimate, low, high)
     if method == "percentile":
@@ -212,6 +220,7 @@ def _bca_shares(effect: Floats, units: Units, shifts: Floats, level: float) -> F
     below = np.mean(shifts < 0, axis=0) + np.mean(shifts == 0, axis=0) / 2
     bias = ndtri(np.clip(below, 0.5 / len(shifts), 1 - 0.5 / len(shifts)))
     # What is not drawn is not at play: strata differ by more than chance.
+    effect, _ = near_one(effect)
     centred = np.concatenate([e - e.mean(axis=1, keepdims=True) for e in (effect[:, s] for s in units.strata)], axis=1)
     squares = np.sum(np.square(centred), axis=1)
     cubes = np.sum(centred**3, axis=1)
