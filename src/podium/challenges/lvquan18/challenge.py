@@ -194,7 +194,8 @@ class LVQuan18(Challenge):
 def _sizes(cube: Cube, members: Sequence[str]) -> Floats:
     """Return the largest magnitude that the errors of a group were made from, shape (submissions, rows)."""
     metrics = ("absolute_error", "reference", "prediction")
-    return np.max([np.nan_to_num(np.abs(cube.of(m, index))) for m in metrics for index in members], axis=0)
+    known = [np.nan_to_num(np.abs(cube.of(metric, index))) for metric in metrics for index in members]
+    return np.asarray(np.max(known, axis=0))
 
 
 def _well_named(path: Path) -> bool:
