@@ -6,6 +6,7 @@ from boards import board_of, measurements
 from scipy import stats
 from scipy.io import savemat
 
+import podium
 from podium.challenges import get_challenge
 from podium.challenges.lvquan18 import demo
 from podium.model import InputError, Status
@@ -318,6 +319,25 @@ def test_a_run_with_every_kind_of_failure(truth, tmp_path):
             path.unlink()
         (teams / name).rmdir()
     assert board()[0].entries == found.entries[:2]
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e200, 1e300])
+def test_no_magnitude_stops_a_run(truth, tmp_path, size):
+    """One absurd number, and a whole file of them: everybody else is ranked as without, and all is told."""
+    teams = tmp_path / "teams"
+    values = {"good": numbers() * 1.01, "other": numbers() * 1.05, "one": numbers() * 1.03, "all": numbers() * size}
+    values["one"][0, 3] = size
+    for name, own in values.items():
+        (teams / name).mkdir(parents=True)
+        own[-1] = numbers()[-1]
+        write_csv(teams / name / "LVQUAN_a.csv", own)
+    run = podium.evaluate("lvquan18", truth=truth, submissions=teams, out=tmp_path / "run")
+    ranking = run.rank(bootstrap=40)
+    places = ranking.places
+    assert places["good"] == 1 < places["other"]
+    assert len(ranking.confidence.ranks) == len(ranking.stability.submissions) == 4
+    assert {"intervals", "pairs"} <= set(ranking.tables)
+    assert run.challenge.overviews(run.measurements)
 
 
 def test_two_files_are_one_too_many(truth, tmp_path):

@@ -84,6 +84,53 @@ def test_rounding_is_not_evidence():
     assert shown(board, *RANKS[:3]) == [("below", 1, 1, 1, 1), ("above", 2, 2, 2, 2)]
 
 
+def test_one_absurd_value_makes_nobody_else_equal():
+    """1e15 in one image of one team; the two others keep their ranks."""
+    teams = {"a": team(area=BASE), "b": team(area=BASE + np.array([1, 2, 3, 4, 5, 6]))}
+    for more in ({}, {"absurd": team(area=[1e15, *BASE[1:]])}, {"absurd": team(area=[1e300, *BASE[1:]])}):
+        board = board_of("lvquan18", errors(**teams, **more))
+        ranks = {name: rank for name, _, rank in shown(board, "mae_area_rank")}
+        assert (ranks["a"], ranks["b"]) == (1, 2)
+        assert board.places["a"] == 1
+
+
+def test_identical_in_all_images_but_one():
+    """An error of two thirds in 599 images, and one image that differs by much: no evidence at all."""
+    same = np.full(600, 2 / 3)
+    other = same.copy()
+    other[-1] = 1e5
+    flat = [1.0] * 600
+    for one, two in ((same, other), (other, same)):
+        table = errors(a=team(one, flat, flat, [0] * 600), b=team(two, flat, flat, [0] * 600))
+        assert shown(board_of("lvquan18", table), "mae_area_rank") == [("a", 1, 1), ("b", 1, 1)]
+
+
+def predicted(truth, unit, **teams):
+    """Return measurements of whole numbers over a unit; every index has the same."""
+    values = {}
+    for name, numbers in teams.items():
+        for image, (true, guess) in enumerate(zip(truth / unit, numbers / unit, strict=True)):
+            quantities = {("phase_error", ""): 0.0}
+            for index in INDICES:
+                quantities |= {
+                    ("absolute_error", index): abs(guess - true),
+                    ("reference", index): true,
+                    ("prediction", index): guess,
+                }
+            values.setdefault(name, {})[f"sub-01-{image + 1:02d}"] = quantities
+    return measurements(values)
+
+
+@pytest.mark.parametrize("seed", [0, 12, 119, 145, 178])
+def test_no_unit_changes_a_place(seed):
+    """Zeros and ties of differences are those of whole numbers, whatever the numbers are divided by."""
+    generator = np.random.default_rng(seed)
+    truth = generator.integers(20, 80, 8)
+    teams = dict(zip("abc", truth + generator.integers(-6, 9, (3, 8)), strict=True))
+    boards = [shown(board_of("lvquan18", predicted(truth, unit, **teams)), *RANKS) for unit in (1, 3, 7, 10, 100, 1e6)]
+    assert boards == [boards[0]] * len(boards)
+
+
 def test_nobody_ranks_before_a_smaller_error():
     """C is not significantly worse than A, but comes after B, which is."""
     table = errors(

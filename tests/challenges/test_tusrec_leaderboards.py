@@ -103,6 +103,23 @@ def test_rounding_does_not_depend_on_the_order_of_a_sum():
         assert scores(board) == {"a": round(0.6225, 3)}
 
 
+def test_one_absurd_displacement_makes_nobody_else_equal():
+    """In `code` scores have no bound: displacements of 1e14 mm where 10 mm were to be found score −1e13."""
+    scans = {"good": {"s1": 0.7, "s2": 0.6}, "fair": {"s1": 0.5, "s2": 0.6}, "fast": {"s1": 0.2, "s2": 0.1}}
+    seconds = {"good": 30.0, "fair": 20.0, "fast": 1.0, "absurd": 0.1}
+    for absurd in (-1e13, -1e300):
+        table = table_of(scans | {"absurd": {"s1": absurd, "s2": 1.0}}, seconds)
+        board = board_of("tusrec", table, edition="code")
+        assert places(board) == [("good", 1), ("fair", 2), ("fast", 3), ("absurd", 4)]
+
+
+def test_a_score_is_judged_by_what_it_is_the_mean_of():
+    """Scans of ±1e13 leave 0.4 or so of a mean that is 0 on paper: the runtime decides, as between any equals."""
+    scans = {"wild": {"s1": 1e13 + 0.4, "s2": -1e13}, "zero": {"s1": 0.0, "s2": 0.0}}
+    board = board_of("tusrec", table_of(scans, {"wild": 9.0, "zero": 3.0}), edition="code")
+    assert places(board) == [("zero", 1), ("wild", 2)]
+
+
 def test_equal_score_and_equal_runtime_share_a_place():
     board = board_of(
         "tusrec",

@@ -60,6 +60,12 @@ def test_leading_axes_are_kept():
         assert values[1, 2] == pytest.approx(float(metric(reference[1, 2], prediction[1, 2])))
 
 
+@pytest.mark.parametrize("size", [1e-300, 1e300])
+def test_agreement_of_any_magnitude(size):
+    agreement = bland_altman([0, 0, 0], [size, 2 * size, 3 * size])
+    assert (agreement.bias / size, agreement.deviation / size) == pytest.approx((2, 1))
+
+
 def test_one_sample_has_no_limits_of_agreement():
     agreement = bland_altman([1], [3])
     assert agreement.bias == 2

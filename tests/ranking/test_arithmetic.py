@@ -11,10 +11,12 @@ from podium.ranking import (
     behind_fewer_failures,
     competition_ranks,
     counted_seconds,
+    exceeds,
+    levelled,
     loading_line,
+    mean_column,
     mean_rank,
     min_max_score,
-    rounded,
     scheme_rule,
     table_of_scores,
     tie_broken_ranks,
@@ -81,10 +83,15 @@ def test_no_digit_on_a_board_depends_on_who_else_takes_part(rows):
         ([1, np.nan, 2, np.nan], LOWER, [1, 3, 2, 3]),  # nothing unscored outranks what is scored
         ([1, np.nan, 2, np.nan], HIGHER, [2, 3, 1, 3]),
         ([np.inf, 1.0], LOWER, [2, 1]),
+        ([np.inf, np.nan, 1.0, np.inf], LOWER, [2, 4, 1, 2]),  # no value is no infinite one
+        ([np.inf, np.nan, -np.inf, 1.0], HIGHER, [1, 4, 3, 2]),
         ([0.1 + 0.2, 0.3], LOWER, [1, 1]),  # equal but for rounding
         ([1e9, 1e9 + 1e-4], LOWER, [1, 1]),
         ([0.3, 0.3 + 1e-9], LOWER, [1, 2]),
         ([0.0, 0.0, -1.0], LOWER, [2, 2, 1]),
+        ([0.3, 0.2, 1e15], LOWER, [2, 1, 3]),  # an absurd value makes nobody else equal
+        ([1e-300, 2e-300, 1e300, -1e300], LOWER, [2, 3, 4, 1]),
+        ([1.0, 1 + 0.9e-12, 1 + 1.8e-12, 1 + 4e-12], LOWER, [1, 1, 1, 4]),  # ties chain, between neighbours
         ([], LOWER, []),
     ],
 )
@@ -97,8 +104,49 @@ def test_who_is_not_ranked_shifts_nobody():
     np.testing.assert_array_equal(ranks, [[2, np.nan, 1], [1, np.nan, 2]])
 
 
-def test_infinity_does_not_disturb_the_rounding_of_others():
-    np.testing.assert_array_equal(rounded(np.array([0.1 + 0.2, np.inf, np.nan])), [0.3, np.inf, np.nan])
+def test_equals_get_one_value():
+    values = np.array([0.1 + 0.2, np.inf, 0.3, np.nan, 1e15, -np.inf])
+    np.testing.assert_array_equal(levelled(values), [0.3, np.inf, 0.3, np.nan, 1e15, -np.inf])
+    chain = np.array([1 + 1.8e-12, 1.0, 1 + 0.9e-12])
+    assert levelled(chain).tolist() == [1, 1, 1]
+    assert levelled(np.array([[2.0, 1.0], [1.0, 1 + 1e-13]])).tolist() == [[2, 1], [1, 1]]
+    assert levelled(np.zeros((3, 0))).shape == (3, 0)
+
+
+def test_the_scale_of_a_mean_is_that_of_its_terms():
+    """Both means are 0 on paper; what their sums leave is judged by terms of 1000, not by itself."""
+    rows = np.array([[1000.1, -1000.1 + 0.1, -0.1], [0.0, 0.0, 0.0], [1e-9, 1e-9, 1e-9]])
+    column = mean_column(Measure("x", "X", LOWER), rows, np.ones((1, 3)))
+    assert 0 < abs(column.values[0, 0]) < 1e-12
+    np.testing.assert_allclose(column.scales, [[2000.2 / 3, 0, 1e-9]])
+    assert column.rows is rows
+    assert competition_ranks(column.values, direction=LOWER, scales=column.scales).tolist() == [[1, 1, 3]]
+    assert competition_ranks(column.values, direction=LOWER).tolist() != [[1, 1, 3]]
+
+
+def test_scales_of_means_in_resamples():
+    random = np.random.default_rng(3)
+    rows = random.normal(0, 1, (5, 20))
+    rows[1], rows[2], rows[3, 4:9] = np.abs(rows[1]), -np.abs(rows[2]), np.nan
+    weights = random.integers(0, 3, (7, 20)).astype(float)
+    column = mean_column(Measure("x", "X", LOWER), rows, weights)
+    np.testing.assert_allclose(column.scales, weighted_mean(np.abs(rows), weights))
+
+
+def test_ties_may_share_the_mean_of_their_ranks():
+    values = np.array([[0.9, 0.7, 0.7, 0.1], [0.5, 0.5, 0.5, np.nan], [np.nan, np.nan, 0.1, 0.2]])
+    ranks = competition_ranks(values, direction=HIGHER, ties="average")
+    assert ranks.tolist() == [[1, 2.5, 2.5, 4], [2, 2, 2, 4], [3.5, 3.5, 2, 1]]
+    some = competition_ranks(values[0], direction=HIGHER, ties="average", among=[True, False, True, True])
+    np.testing.assert_array_equal(some, [1, np.nan, 2, 3])
+
+
+def test_what_exceeds_a_limit():
+    assert exceeds([0.1 + 0.2, 0.31, 0.2, np.inf, np.nan], 0.3).tolist() == [False, True, False, True, False]
+    assert exceeds(0.3, [np.inf, -np.inf]).tolist() == [False, True]
+    assert not exceeds(np.inf, np.inf)
+    assert not exceeds(1e-9, 0.0, 1000.0)
+    assert exceeds(1e300, -1e300)
 
 
 def test_ties_are_broken_by_the_smaller():

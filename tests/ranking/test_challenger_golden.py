@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple
@@ -9,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
 from podium.model import Direction
 from podium.ranking import (
@@ -28,8 +30,9 @@ SCHEMES = {
     "aggregateThenRank_median": AggregateThenRank("median"),
     "rankThenAggregate_mean": RankThenAggregate("mean"),
     "rankThenAggregate_median": RankThenAggregate("median"),
-    "testThenRank_none": TestThenRank("none"),
-    "testThenRank_holm": TestThenRank("holm"),
+    # Whether two differences tie is decided by the last bit there, as R does it; see the ties on paper below.
+    "testThenRank_none": TestThenRank("none", differences="raw"),
+    "testThenRank_holm": TestThenRank("holm", differences="raw"),
 }
 TASKS = [
     ("data_matrix", "c_ideal"),
@@ -117,7 +120,7 @@ def test_p_values_of_every_ordered_pair(challenger, dataset, task):
     expected = challenger.numbers[dataset]["tasks"][task]["significance"]
     table = challenger.table(dataset, task)
     assert list(table.submissions) == expected["algorithms"]
-    p = PairedTests(table.tasks[0].values, direction=Direction.HIGHER).p(np.ones((1, len(table.rows))))[0]
+    p = PairedTests(table.tasks[0].values, direction=Direction.HIGHER, raw=True).p(np.ones((1, len(table.rows))))[0]
     apart = ~np.eye(len(p), dtype=bool)
     assert np.isnan(np.diagonal(p)).all()
     np.testing.assert_allclose(p[apart], np.array(expected["p_value"], float)[apart], rtol=1e-8, atol=0)
@@ -150,7 +153,7 @@ def test_every_recorded_resample_of_aggregate_then_rank(challenger, dataset, tas
     differing = np.flatnonzero((places != expected).any(axis=1))
     if (task, scheme) == ("c_worstcase", "aggregateThenRank_mean"):
         # The package sums floating-point numbers and takes noise in the last digit for a difference. In decimal
-        # arithmetic the means are equal, as Podium has it, which rounds to 12 digits before comparing.
+        # arithmetic the means are equal, as Podium has it, which compares neighbours to 12 digits.
         assert len(differing) == 2
         for resample in differing:
             np.testing.assert_array_equal(places[resample], ranks_on_paper(challenger, task, draws[resample]))
@@ -166,13 +169,66 @@ def test_every_recorded_resample_of_aggregate_then_rank(challenger, dataset, tas
         assert np.nanmedian(tau) == pytest.approx(summary["tau_median"], abs=1e-12)
 
 
-def ranks_on_paper(challenger, task, counts):
-    """Rank sums of the numbers as they are written in the file, without any rounding."""
-    text = pl.read_csv(challenger.folder / FILES["data_matrix"], infer_schema=False).filter(pl.col("task") == task)
-    sums = {}
+def on_paper(challenger, dataset, task):
+    """Return the numbers as people write them, by algorithm and case: R writes 0.81 as 0.81000000000000005.
+
+    A missing one counts 0.
+    """
+    text = pl.read_csv(challenger.folder / FILES[dataset], infer_schema=False).filter(pl.col("task") == task)
+    values = {}
     for name, case, value in text.select("alg_name", "case", "value").iter_rows():
-        sums[name] = sums.get(name, Fraction(0)) + Fraction(Decimal(value)) * int(counts[int(case) - 1])
-    return [1 + sum(other > sums[name] for other in sums.values()) for name in sorted(sums)]
+        values.setdefault(name, {})[int(case)] = Fraction(0 if value in (None, "NA") else Decimal(repr(float(value))))
+    return {name: [own[case] for case in sorted(own)] for name, own in sorted(values.items())}
+
+
+def ranks_on_paper(challenger, task, counts):
+    """Rank sums of the numbers as they are written, without any rounding."""
+    sums = {
+        name: sum(value * int(count) for value, count in zip(own, counts, strict=True))
+        for name, own in on_paper(challenger, "data_matrix", task).items()
+    }
+    return [1 + sum(other > own for other in sums.values()) for own in sums.values()]
+
+
+def p_on_paper(one, two):
+    """Test "the first is greater" with exact fractions: zeros, ties and the statistic, then the normal distribution."""
+    differences = [a - b for a, b in zip(one, two, strict=True) if a != b]
+    groups = sorted(Counter(abs(difference) for difference in differences).items())
+    count, ranks = 0, {}
+    for size, tied in groups:
+        ranks[size] = count + Fraction(tied + 1, 2)
+        count += tied
+    statistic = sum(ranks[abs(difference)] for difference in differences if difference > 0)
+    excess = statistic - Fraction(count * (count + 1), 4)
+    ties = sum(tied**3 - tied for _, tied in groups)
+    variance = Fraction(count * (count + 1) * (2 * count + 1), 24) - Fraction(ties, 48)
+    return stats.norm.sf(float(excess - Fraction(1, 2)) / float(variance) ** 0.5) if count else 1.0
+
+
+@pytest.mark.parametrize(
+    ("dataset", "task", "differing"),
+    [
+        ("data_matrix", "c_random", 0),
+        ("data_matrix", "c_worstcase", 20),
+        pytest.param("synth_30x300", "synth30", 680, marks=pytest.mark.slow),
+    ],
+)
+def test_zeros_and_ties_of_differences_are_those_on_paper(challenger, dataset, task, differing):
+    """R takes 0.3 − 0.2 and 0.2 − 0.1 for two sizes. Every p-value of Podium's own is that of exact fractions."""
+    values = on_paper(challenger, dataset, task)
+    table = challenger.table(dataset, task)
+    assert list(values) == list(table.submissions)
+    numbers, weights = table.tasks[0].values, np.ones((1, len(table.rows)))
+    p = PairedTests(numbers, direction=Direction.HIGHER).p(weights)[0]
+    raw = PairedTests(numbers, direction=Direction.HIGHER, raw=True).p(weights)[0]
+    apart = ~np.eye(len(p), dtype=bool)
+    assert np.sum(~np.isclose(p[apart], raw[apart], rtol=1e-9, atol=0)) == differing
+    exact = np.array([[p_on_paper(one, two) for two in values.values()] for one in values.values()])
+    np.testing.assert_allclose(p[apart], exact[apart], rtol=1e-9, atol=0)
+    # The places follow: those of the number of others that one is significantly better than.
+    wins = np.sum((exact < 0.05) & apart, axis=1)
+    places = [1 + int(np.sum(wins > own)) for own in wins]
+    assert scheme_rule(table, TestThenRank()).published.places[0].tolist() == places
 
 
 # What challengeR's bootstrap does in the other two schemes is no bootstrap; `replay_check` has the textbook's values.

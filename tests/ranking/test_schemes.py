@@ -4,8 +4,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from podium.model import Direction, InputError
-from podium.ranking import AggregateThenRank, RankThenAggregate, TestThenRank, scheme_named, scheme_rule
+from podium.model import Direction, InputError, Measure
+from podium.ranking import (
+    AggregateThenRank,
+    RankThenAggregate,
+    ScoreTable,
+    TaskValues,
+    TestThenRank,
+    scheme_named,
+    scheme_rule,
+    units_of,
+)
 from podium.ranking.inference.stability import assess_stability
 
 
@@ -34,7 +43,7 @@ def slow_places(rows, scheme, *, higher):
     teams = range(len(rows))
     sign = 1 if higher else -1
     pairs = [(one, two) for one in teams for two in teams if one != two]
-    p = np.array([p_greater(sign * (rows[one] - rows[two])) for one, two in pairs])
+    p = np.array([p_greater(sign * np.round(rows[one] - rows[two], 10)) for one, two in pairs])  # as on paper
     if scheme.adjustment == "benjamini-hochberg":
         p = stats.false_discovery_control(p)
     elif scheme.adjustment == "bonferroni":
@@ -184,3 +193,147 @@ def test_columns_say_what_they_are(rule_from):
     assert (ranks.smooth, ranks.relative, ranks.measure.direction) == (True, True, Direction.LOWER)
     wins = rule_from(values, TestThenRank()).published.columns[0]
     assert (wins.smooth, wins.relative, wins.measure.direction) == (False, True, Direction.HIGHER)
+
+
+def test_the_price_of_a_failure_makes_nobody_else_equal(table_from):
+    values = np.array([[0.1, 0.2, 0.3], [0.2, 0.3, 0.4], [0.1, np.nan, 0.2]])
+    table = table_from(values, better="lower", missing=1e12)
+    assert scheme_rule(table, AggregateThenRank()).published.places.tolist() == [[1, 2, 3]]
+
+
+def test_the_scale_of_a_median_is_that_of_its_neighbours(rule_from):
+    """The median is 0 on paper, as −0.6 and 3 · 0.2 lie around it, but not in binary numbers."""
+    values = np.array([[-0.6, 3 * 0.2, 5.0, -5.0], [0.0, 0.0, 5.0, -5.0], [1e-9, 1e-9, 5.0, -5.0]])
+    column = rule_from(values, AggregateThenRank("median")).published.columns[0]
+    assert column.values[0, 0] != 0
+    assert column.scales[0].tolist() == pytest.approx([0.6, 0.0, 1e-9])
+    assert rule_from(values, AggregateThenRank("median")).published.places.tolist() == [[2, 2, 1]]
+
+
+# A consensus over tasks, with ties
+
+TIED = {
+    "t1": np.array([[0.9], [0.9], [0.1]]),
+    "t2": np.array([[0.8], [0.8], [0.2]]),
+    "t3": np.array([[0.9], [0.5], [0.5]]),
+    "t4": np.array([[0.6], [0.7], [0.1]]),
+}
+"""Ranks of the first: 1 1 1 2, of the second: 1 1 2 1; it ties in three tasks, the first in two."""
+
+
+def test_equals_share_the_better_rank_or_the_mean_of_their_ranks(table_from):
+    """(1 + 1 + 1 + 2)/4 twice; or (1.5 + 1.5 + 1 + 2)/4 = 1.5 against (1.5 + 1.5 + 2.5 + 1)/4 = 1.625."""
+    table = table_from(TIED)
+    best = scheme_rule(table, AggregateThenRank())
+    assert best.published.column("average_rank").values.tolist() == [[1.25, 1.25, 2.75]]
+    assert best.published.places.tolist() == [[1, 1, 3]]
+    assert best.edition == "mean then rank"
+    assert "equals in a task share the better rank" in best.notes[-1]
+    mean = scheme_rule(table, AggregateThenRank(), consensus="average")
+    assert mean.published.column("average_rank").values.tolist() == [[1.5, 1.625, 2.875]]
+    assert mean.published.places.tolist() == [[1, 2, 3]]
+    assert mean.published.column("t3_rank").values.tolist() == [[1, 2.5, 2.5]]
+    assert mean.published.column("t3_rank").measure.shown(2.5) == "2.5"
+    assert mean.edition == "mean then rank, consensus of average ranks"
+    assert "share the mean of their ranks" in mean.notes[-1]
+
+
+def test_places_are_competition_ranks_in_every_consensus(table_from):
+    table = table_from({"a": np.array([[0.9], [0.8], [0.1]]), "b": np.array([[0.8], [0.9], [0.1]])})
+    for consensus in ("minimum", "average"):
+        assert scheme_rule(table, AggregateThenRank(), consensus=consensus).published.places.tolist() == [[1, 1, 3]]
+
+
+def test_a_consensus_of_one_task_is_its_ranking(table_from):
+    table = table_from(np.array([[0.9], [0.9], [0.1]]))
+    rule = scheme_rule(table, AggregateThenRank(), consensus="average")
+    assert rule.published.places.tolist() == [[1, 1, 3]]
+    assert (rule.edition, rule.notes) == ("mean then rank", ())
+    one_left = scheme_rule(
+        table_from(TIED), AggregateThenRank(), consensus="average", emphasis=dict.fromkeys(TIED, 0) | {"t3": 1}
+    )
+    assert one_left.published.places.tolist() == [[1, 2, 2]]
+
+
+def test_unknown_names_are_refused(table_from):
+    with pytest.raises(InputError, match=r"no consensus 'maximum'.*There are: minimum, average"):
+        scheme_rule(table_from(TIED), AggregateThenRank(), consensus="maximum")
+    with pytest.raises(InputError, match=r"no way to tell differences 'binary'.*There are: paper, raw"):
+        scheme_named("test-then-rank", differences="binary")
+    assert scheme_named("test-then-rank", differences="raw") == TestThenRank(differences="raw")
+    assert TestThenRank("holm", differences="raw").name == "test then rank, holm, raw differences"
+
+
+# Tests of clusters
+
+
+def test_one_row_per_cluster_is_the_plain_test(table_from):
+    random = np.random.default_rng(7)
+    values = np.round(random.random((4, 20)) + 0.1 * np.arange(4)[:, None], 1)
+    plain = scheme_rule(table_from(values), TestThenRank("holm"))
+    named = scheme_rule(table_from(values, cluster=[f"p{k}" for k in range(20)]), TestThenRank("holm"))
+    counts = plain.units.draw(1, 0)[:30]
+    np.testing.assert_array_equal(plain.score(counts).columns[0].values, named.score(counts).columns[0].values)
+    assert not any("clusters" in note for note in named.notes)
+
+
+def test_clusters_are_tested_by_their_means(rule_from):
+    """Eight patients, each with a slide or a few: the ranking is that of a table of their means, in resamples too."""
+    random = np.random.default_rng(3)
+    patients = np.repeat(np.arange(8), [1, 5, 2, 1, 3, 4, 2, 1])
+    values = np.round(random.random((4, len(patients))) + 0.15 * np.arange(4)[:, None], 2)
+    means = np.stack([values[:, patients == patient].mean(axis=1) for patient in range(8)], axis=1)
+    for scheme in (TestThenRank(), TestThenRank("holm", 0.2)):
+        rule = rule_from(values, scheme, cluster=[f"p{patient}" for patient in patients])
+        alone = rule_from(means, scheme)
+        assert rule.units.names == tuple(f"p{patient}" for patient in range(8))
+        counts = np.concatenate([np.ones((1, 8)), alone.units.draw(1, 0)[:40]])
+        found = rule.score(rule.units.weights(counts)).columns[0].values
+        np.testing.assert_array_equal(found, alone.score(counts).columns[0].values)
+        assert len(np.unique(found, axis=0)) > 3
+        assert "the means of 8 clusters" in rule.notes[-1]
+
+
+def test_patients_are_compared_within_each_task(rule_from):
+    """A patient that a task knows nothing of counts nothing in it."""
+    random = np.random.default_rng(4)
+    tasks = {"a": random.random((2, 12)), "b": random.random((2, 12))}
+    rule = rule_from(tasks, TestThenRank(alpha=0.3), cluster=[f"p{case // 2}" for case in range(12)])
+    assert len(rule.units.names) == 6
+    counts = rule.units.draw(5, 0)[:30]
+    scores = rule.score(rule.units.weights(counts))
+    for name, values in tasks.items():
+        alone = rule_from(values, TestThenRank(alpha=0.3), cluster=[f"p{case // 2}" for case in range(12)])
+        np.testing.assert_array_equal(
+            scores.column(name).values, alone.score(alone.units.weights(counts)).columns[0].values
+        )
+
+
+def false_share(cluster_level, *, patients, runs, seed):
+    """Return how often one of two equal teams is "better", where images of a patient differ alike."""
+    random = np.random.default_rng(seed)
+    sizes = random.integers(2, 13, (runs, patients))
+    better = 0
+    for of_patients in sizes:
+        owner = np.repeat(np.arange(patients), of_patients)
+        values = random.normal(0, 1, (2, patients))[:, owner] + random.normal(0, 1, (2, len(owner)))
+        names = tuple(f"{k}" for k in (owner if cluster_level else range(len(owner))))
+        measure = Measure("", "Value", Direction.HIGHER)
+        task = TaskValues(measure, np.ones(len(owner), bool), values, np.zeros(values.shape, bool))
+        rows = tuple(str(row) for row in range(len(owner)))
+        table = ScoreTable("simulated", ("one", "two"), rows, units_of(names), (task,))
+        better += int(scheme_rule(table, TestThenRank()).published.columns[0].values[0, 0])
+    return better / runs
+
+
+def test_patients_keep_the_level_and_images_do_not():
+    """5 % of equal pairs are found better, one-sided; image by image three times as many and more."""
+    for patients in (8, 15):
+        assert false_share(True, patients=patients, runs=500, seed=patients) <= 0.07
+        assert false_share(False, patients=patients, runs=500, seed=patients) > 0.15
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("patients", [8, 10, 15, 30, 60])
+def test_patients_keep_the_level(patients):
+    assert false_share(True, patients=patients, runs=4000, seed=patients) <= 0.06

@@ -4,7 +4,9 @@ import csv
 import json
 import math
 
+import numpy as np
 import pytest
+from boards import measurements
 from plugin import write_landmarks
 from sixth_challenge import Landmarks
 
@@ -48,6 +50,19 @@ def test_metrics_are_aggregated_over_what_is_a_number():
     assert "frame" not in document["aggregates"]
     assert document["results"][0] == {"case": "a", "dice_tumour": 1.0, "distance": math.inf}
     assert document["results"][2] == {"case": "c", "dice_tumour": None}
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-170, 1.0, 1e200, 1e308])
+def test_no_magnitude_overflows_or_vanishes(size):
+    """Of 0.5 and 1.5 times a size, and in whatever company."""
+    values = {"a": {"c1": {("error", ""): 0.5 * size}, "c2": {("error", ""): 1.5 * size}}}
+    aggregate = metrics_document(measurements(values))["aggregates"]["error"]
+    assert aggregate == pytest.approx({"mean": size, "std": size / 2, "min": size / 2, "max": 1.5 * size, "count": 2})
+    random = np.random.default_rng(0).random(50)
+    values = {"a": {f"c{case}": {("error", ""): value} for case, value in enumerate(random.tolist())}}
+    aggregate = metrics_document(measurements(values))["aggregates"]["error"]
+    assert aggregate["mean"] == math.fsum(random) / 50
+    assert aggregate["std"] == math.sqrt(math.fsum((random - aggregate["mean"]) ** 2) / 50)
 
 
 def test_a_failed_case_says_why_in_its_metrics(tmp_path):

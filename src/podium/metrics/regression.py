@@ -184,5 +184,8 @@ def bland_altman(reference: npt.ArrayLike, prediction: npt.ArrayLike) -> BlandAl
     one, two, _ = _samples(reference, prediction, None)
     difference = (two - one).reshape(-1)
     mean = float(difference.mean()) if difference.size else UNDEFINED
-    deviation = float(difference.std(ddof=1)) if difference.size > 1 else UNDEFINED
+    deviation = UNDEFINED
+    if difference.size > 1:  # squared over a power of two, which changes no digit, so that nothing overflows
+        exponent = np.frexp(np.max(np.abs(difference)))[1]
+        deviation = float(np.ldexp(np.ldexp(difference, -exponent).std(ddof=1), exponent))
     return BlandAltman(mean, deviation, mean - 1.96 * deviation, mean + 1.96 * deviation)

@@ -76,6 +76,9 @@ class Column:
         By how much its ranks count where those of several criteria are averaged.
     rows
         What it is the weighted mean of, shape (submissions, rows), where that is known; else the jackknife finds out.
+    scales
+        Where values are means, the mean absolute value of the terms of each, same shape as values: equals differ by at
+        most 1e-12 of it. By default each value's own magnitude.
     """
 
     measure: Measure
@@ -85,6 +88,7 @@ class Column:
     quantile: float | None = None
     importance: float = 1.0
     rows: Floats | None = None
+    scales: Floats | None = None
 
     @property
     def name(self) -> str:

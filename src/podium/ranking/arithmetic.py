@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +18,17 @@ __all__ = [
     "AVERAGE_RANK",
     "average_of_ranks",
     "behind_fewer_failures",
+    "column_ranks",
     "competition_ranks",
     "counted_seconds",
+    "exceeds",
+    "in_order",
+    "levelled",
     "loading_line",
+    "mean_column",
     "mean_rank",
+    "mean_scales",
     "min_max_score",
-    "rounded",
     "several_lengths",
     "tie_broken_ranks",
     "weighted_mean",
@@ -33,7 +39,11 @@ __all__ = [
 AVERAGE_RANK = Measure("average_rank", "Average rank", Direction.LOWER, digits=2)
 """The column of those who average ranks."""
 
-_DIGITS = 12
+EQUAL = 1e-12
+"""Two neighbours are equal where they differ by at most this share of the larger of their scales."""
+
+Ties = Literal["minimum", "average"]
+"""Which rank equals share: the better one (1, 2, 2, 4), or the mean of theirs (1, 2.5, 2.5, 4)."""
 
 
 def weighted_sum(values: Floats, weights: Floats) -> Floats:
@@ -74,17 +84,100 @@ def weighted_mean(values: Floats, weights: Floats) -> Floats:
     return np.asarray(np.divide(sums, total, out=np.full(sums.shape, np.nan), where=total > 0))
 
 
-def rounded(values: Floats, *, digits: int = _DIGITS) -> Floats:
-    """Round each list (last axis) to 12 significant digits of its largest magnitude, so that equals compare equal."""
-    finite = np.where(np.isfinite(values), np.abs(values), 0.0)
-    largest = finite.max(axis=-1, keepdims=True, initial=0.0)
-    exponent = np.floor(np.log10(np.where(largest > 0, largest, 1.0)))
-    scale = 10.0 ** (digits - 1 - exponent)
-    with np.errstate(invalid="ignore"):
-        return np.where(np.isfinite(values), np.rint(values * scale) / scale, values)
+def mean_scales(rows: Floats, weights: Floats) -> Floats:
+    """Return the mean absolute value of the terms of weighted means: (submissions, rows) → (sets, submissions).
+
+    It is the scale on which rounding errors of a mean, and so equal means, are recognised.
+    """
+    return weighted_mean(np.abs(rows), weights)
 
 
-def competition_ranks(values: Floats, *, direction: Direction, among: Sequence[bool] | None = None) -> Floats:
+def mean_column(measure: Measure, rows: Floats, weights: Floats, **more: Any) -> Column:
+    """Return the column of a weighted mean, with what it is the mean of and the scales by which its equals are told.
+
+    Parameters
+    ----------
+    measure
+        Of the column.
+    rows
+        Shape (submissions, rows); NaN where not defined.
+    weights
+        Shape (sets, rows).
+    more
+        Other attributes of the column.
+    """
+    values = weighted_mean(rows, weights)
+    scales = np.abs(values)
+    mixed = (rows > 0).any(axis=1) & (rows < 0).any(axis=1)  # with one sign, the mean has the magnitude of its terms
+    if mixed.any():
+        scales[:, mixed] = mean_scales(rows[mixed], weights)
+    return Column(measure, values, rows=rows, scales=scales, **more)
+
+
+def in_order(values: Floats, scales: Floats | None = None) -> tuple[npt.NDArray[np.intp], Floats]:
+    """Return the ascending order along the last axis, and the values in it, equals made equal.
+
+    Two neighbours are equal where they differ by at most 1e-12 of the larger of their two scales; equality is handed on
+    along the list, and all of such a chain have the value of its first. NaN comes last, after infinity.
+
+    Parameters
+    ----------
+    values
+        Shape (…, submissions).
+    scales
+        The mean absolute value of the terms that each value is the mean of, same shape; by default its own magnitude.
+    """
+    order = np.argsort(values, axis=-1, kind="stable")
+    ordered = np.take_along_axis(values, order, axis=-1)
+    size = np.abs(ordered) if scales is None else np.take_along_axis(scales, order, axis=-1)
+    first = np.ones(ordered.shape, bool)
+    first[..., 1:] = ~_same(ordered[..., :-1], ordered[..., 1:], np.maximum(size[..., :-1], size[..., 1:]))
+    place = np.maximum.accumulate(np.where(first, np.arange(values.shape[-1]), 0), axis=-1)
+    return order, np.take_along_axis(ordered, place, axis=-1)
+
+
+def _same(low: Floats, high: Floats, scale: Floats) -> npt.NDArray[np.bool_]:
+    """Return where the second is not greater than the first by more than equals may differ; NaN is like nothing."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        step = high - low
+    return np.asarray((low == high) | ((step <= EQUAL * scale) & np.isfinite(step)))
+
+
+def levelled(values: Floats, scales: Floats | None = None) -> Floats:
+    """Return values in which all that are equal but for rounding, along the last axis, are equal; see `in_order`.
+
+    Examples
+    --------
+    >>> levelled(np.array([0.1 + 0.2, 1e15, 0.3])).tolist()
+    [0.3, 1000000000000000.0, 0.3]
+    """
+    order, ordered = in_order(values, scales)
+    result = np.empty(ordered.shape)
+    np.put_along_axis(result, order, ordered, axis=-1)
+    return result
+
+
+def exceeds(values: npt.ArrayLike, limits: npt.ArrayLike, scales: npt.ArrayLike | None = None) -> npt.NDArray[np.bool_]:
+    """Return which values are greater than their limits by more than equals may differ.
+
+    Examples
+    --------
+    >>> exceeds([0.1 + 0.2, 0.31], 0.3)
+    array([False,  True])
+    """
+    high, low = np.asarray(values, np.float64), np.asarray(limits, np.float64)
+    scale = np.maximum(np.abs(high), np.abs(low)) if scales is None else np.asarray(scales, np.float64)
+    return np.asarray((high > low) & ~_same(low, high, scale))
+
+
+def competition_ranks(
+    values: Floats,
+    *,
+    direction: Direction,
+    among: Sequence[bool] | None = None,
+    scales: Floats | None = None,
+    ties: Ties = "minimum",
+) -> Floats:
     """Return competition ranks along the last axis: 1 is best, equals share the better rank (1, 2, 2, 4).
 
     Parameters
@@ -95,6 +188,10 @@ def competition_ranks(values: Floats, *, direction: Direction, among: Sequence[b
         HIGHER or LOWER is better.
     among
         Which submissions are ranked; the others get NaN and shift nobody.
+    scales
+        By which equals are told, see `in_order`; needed where values are means of terms of both signs.
+    ties
+        "average" lets equals share the mean of their ranks instead (1, 2.5, 2.5, 4).
 
     Examples
     --------
@@ -102,27 +199,44 @@ def competition_ranks(values: Floats, *, direction: Direction, among: Sequence[b
     array([1., 4., 1., 3.])
     """
     chosen = np.ones(values.shape[-1], bool) if among is None else np.asarray(among, bool)
-    keys = rounded(np.where(chosen, values, np.nan))
-    keys = np.where(np.isnan(keys), np.inf, -keys if direction is Direction.HIGHER else keys)
-    ranked = keys[..., chosen]
-    order = np.argsort(ranked, axis=-1, kind="stable")
-    ordered = np.take_along_axis(ranked, order, axis=-1)
-    # The rank of a value is the place of the first of its equals.
-    first = np.ones(ranked.shape, bool)
-    first[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
-    places = np.where(first, np.arange(1, ranked.shape[-1] + 1), 0)
-    ranks = np.empty(ranked.shape)
-    np.put_along_axis(ranks, order, np.maximum.accumulate(places, axis=-1).astype(np.float64), axis=-1)
+    keys = -values[..., chosen] if direction is Direction.HIGHER else values[..., chosen]
+    order, ordered = in_order(keys, None if scales is None else scales[..., chosen])
+    numbers = np.arange(1.0, keys.shape[-1] + 1)
+    # The rank of a value is the place of the first of its equals. Those without a value are equals, too.
+    first = np.ones(keys.shape, bool)
+    first[..., 1:] = (ordered[..., 1:] != ordered[..., :-1]) & ~np.isnan(ordered[..., :-1])
+    places = np.maximum.accumulate(np.where(first, numbers, 0.0), axis=-1)
+    if ties == "average":
+        last = np.roll(first, -1, axis=-1)  # the very first of all is the first of its equals
+        ends = np.minimum.accumulate(np.where(last, numbers, np.inf)[..., ::-1], axis=-1)[..., ::-1]
+        places = (places + ends) / 2
     result = np.full(values.shape, np.nan)
+    ranks = np.empty(keys.shape)
+    np.put_along_axis(ranks, order, places, axis=-1)
     result[..., chosen] = ranks
     return result
 
 
+def column_ranks(column: Column, *, among: Sequence[bool] | None = None, ties: Ties = "minimum") -> Floats:
+    """Return the ranks that a column gives, by the direction of its measure and on its scales."""
+    return competition_ranks(
+        column.values, direction=column.measure.direction, among=among, scales=column.scales, ties=ties
+    )
+
+
 def tie_broken_ranks(
-    values: Floats, breaker: Floats, *, direction: Direction, among: Sequence[bool] | None = None
+    values: Floats,
+    breaker: Floats,
+    *,
+    direction: Direction,
+    among: Sequence[bool] | None = None,
+    scales: Floats | None = None,
 ) -> Floats:
-    """Return competition ranks of values; among equals, a smaller breaker comes first, and none at all comes last."""
-    first = competition_ranks(values, direction=direction, among=among)
+    """Return competition ranks of values; among equals, a smaller breaker comes first, and none at all comes last.
+
+    `scales` are those of values, see `in_order`.
+    """
+    first = competition_ranks(values, direction=direction, among=among, scales=scales)
     second = competition_ranks(breaker, direction=Direction.LOWER, among=among)
     return competition_ranks(first + second / (1.0 + values.shape[-1]), direction=Direction.LOWER, among=among)
 
@@ -136,11 +250,12 @@ def mean_rank(ranks: Mapping[str, Floats], importance: Mapping[str, float] | Non
     return np.asarray(sum(share * ranks[name] for name, share in shares.items() if share > 0) / total)
 
 
-def with_ranks(columns: Iterable[Column], ranks: Mapping[str, Floats]) -> list[Column]:
-    """Return columns, each followed by the rank that it gives."""
+def with_ranks(columns: Iterable[Column], ranks: Mapping[str, Floats], *, digits: int = 0) -> list[Column]:
+    """Return columns, each followed by the rank that it gives, shown to so many decimals."""
     followed = []
     for column in columns:
-        followed += [column, Column(Measure.rank_of(column.measure), ranks[column.name], relative=True)]
+        measure = replace(Measure.rank_of(column.measure), digits=digits)
+        followed += [column, Column(measure, ranks[column.name], relative=True)]
     return followed
 
 
@@ -160,7 +275,7 @@ def average_of_ranks(
     more
         Columns that are shown besides.
     """
-    ranks = {c.name: competition_ranks(c.values, direction=c.measure.direction, among=among) for c in criteria}
+    ranks = {column.name: column_ranks(column, among=among) for column in criteria}
     average = mean_rank(ranks, emphasis)
     shares = {column.name: emphasis.get(column.name, 1.0) for column in criteria}
     return Scores(
@@ -177,14 +292,14 @@ def min_max_score(values: Floats, *, lowest: float, highest: float, among: Seque
     range, else 0. NaN, no value, counts as the upper end, for the extremes as well.
     """
     clipped = np.clip(np.where(np.isnan(values), highest, values), lowest, highest)
-    compared = np.where(np.asarray(among, bool), clipped, np.nan)
-    least = np.min(np.where(np.isnan(compared), np.inf, compared), axis=-1, keepdims=True)
-    most = np.max(np.where(np.isnan(compared), -np.inf, compared), axis=-1, keepdims=True)
-    spread = ~np.isclose(most, least, rtol=1e-12, atol=0.0)  # equal times may differ by the rounding of their sums
-    with np.errstate(invalid="ignore", divide="ignore"):
-        score = np.where(
-            spread, (most - clipped) / (most - least) * 100, np.where(rounded(clipped) < highest, 100.0, 0.0)
-        )
+    chosen = np.asarray(among, bool)
+    # Equal times may differ by the rounding of their sums, which must not part 100 points from none.
+    clipped[..., chosen] = levelled(clipped[..., chosen])
+    least = np.min(clipped[..., chosen], axis=-1, keepdims=True, initial=np.inf)
+    most = np.max(clipped[..., chosen], axis=-1, keepdims=True, initial=-np.inf)
+    spread = np.where(most > least, most - least, 1.0)
+    equal = np.where(exceeds(highest, clipped), 100.0, 0.0)
+    score = np.where(most > least, (most - clipped) / spread * 100, equal)
     return np.asarray(np.clip(score, 0.0, 100.0))
 
 

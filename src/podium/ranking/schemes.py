@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from podium.model import Column, Direction, Floats, InputError, Measure, Scores
-from podium.ranking.arithmetic import AVERAGE_RANK, competition_ranks, mean_rank, weighted_mean, with_ranks
-from podium.ranking.inference.quantiles import weighted_quantile
+from podium.ranking.arithmetic import (
+    AVERAGE_RANK,
+    Ties,
+    column_ranks,
+    competition_ranks,
+    mean_column,
+    mean_rank,
+    with_ranks,
+)
+from podium.ranking.inference.quantiles import quantile_and_scale
+from podium.ranking.inference.resampling import Units
 from podium.ranking.inference.significance import Adjustment, PairedTests, adjusted_p
 from podium.ranking.rule import Rule
 from podium.ranking.score_table import ScoreTable, TaskValues
@@ -20,6 +30,11 @@ __all__ = ["AggregateThenRank", "RankThenAggregate", "Scheme", "TestThenRank", "
 
 Aggregated = Callable[[Floats], Column]
 """From weights to the column that a task is ranked by."""
+
+Differences = Literal["paper", "raw"]
+"""How zeros and ties of paired differences are told: as they are on paper, or as binary numbers, as R does."""
+
+_SHARED: dict[Ties, str] = {"minimum": "the better rank", "average": "the mean of their ranks"}
 
 
 class Scheme(ABC):
@@ -31,8 +46,12 @@ class Scheme(ABC):
         """What it does, in a few words."""
 
     @abstractmethod
-    def prepared(self, task: TaskValues) -> Aggregated:
-        """Do what does not depend on weights, once."""
+    def prepared(self, task: TaskValues, units: Units) -> Aggregated:
+        """Do what does not depend on weights, once; `units` tell which rows belong together."""
+
+    def notes(self, units: Units) -> tuple[str, ...]:  # noqa: ARG002
+        """Say what a reader of the ranking should know."""
+        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +73,13 @@ class AggregateThenRank(Scheme):
     def name(self) -> str:  # noqa: D102
         return f"{_statistic_name(self.statistic)} then rank"
 
-    def prepared(self, task: TaskValues) -> Aggregated:  # noqa: D102
+    def prepared(self, task: TaskValues, units: Units) -> Aggregated:  # noqa: ARG002, D102
         share = _share(self.statistic)
         what = "" if share is None else f", {_statistic_name(self.statistic)}"
         measure = replace(task.measure, name=task.name or "value", title=f"{task.measure.title}{what}")
 
         def aggregated(weights: Floats) -> Column:
-            values = _aggregate(task.values, weights, share)
-            return Column(measure, values, smooth=share is None, quantile=share, rows=task.values)
+            return _aggregate(measure, task.values, weights, share)
 
         return aggregated
 
@@ -85,7 +103,7 @@ class RankThenAggregate(Scheme):
     def name(self) -> str:  # noqa: D102
         return f"rank then {_statistic_name(self.statistic)}"
 
-    def prepared(self, task: TaskValues) -> Aggregated:  # noqa: D102
+    def prepared(self, task: TaskValues, units: Units) -> Aggregated:  # noqa: ARG002, D102
         share = _share(self.statistic)
         ranks = competition_ranks(task.values.T, direction=task.measure.direction).T
         ranks = np.where(task.rows, ranks, np.nan)
@@ -93,8 +111,7 @@ class RankThenAggregate(Scheme):
         measure = Measure(task.name or "value", title, Direction.LOWER, digits=2)
 
         def aggregated(weights: Floats) -> Column:
-            values = _aggregate(ranks, weights, share)
-            return Column(measure, values, relative=True, smooth=share is None, quantile=share, rows=ranks)
+            return _aggregate(measure, ranks, weights, share, relative=True)
 
         return aggregated
 
@@ -104,7 +121,8 @@ class TestThenRank(Scheme):
     """Count for each submission how many others it is significantly better than, and rank these counts.
 
     Every ordered pair is tested by a one-sided paired Wilcoxon signed-rank test, normal approximation with tie and
-    continuity correction.
+    continuity correction. Rows of a cluster are not independent, so that the test compares the means of clusters; these
+    count as often as they are drawn.
 
     Attributes
     ----------
@@ -112,34 +130,50 @@ class TestThenRank(Scheme):
         Of p-values, over all ordered pairs of a task.
     alpha
         A smaller p-value is significant.
+    differences
+        "paper": their zeros and ties are what they are on paper. "raw": binary numbers are compared, as R does.
     """
 
     __test__ = False  # not a test, whatever pytest thinks of its name
 
     adjustment: Adjustment = "none"
     alpha: float = 0.05
+    differences: Differences = "paper"
 
     def __post_init__(self) -> None:
         adjusted_p([1.0], self.adjustment)
+        _known("way to tell differences", self.differences, get_args(Differences))
         if not 0 < self.alpha < 1:
             raise InputError(f"alpha is {self.alpha}, but must lie between 0 and 1, as 0.05 does")
 
     @property
     def name(self) -> str:  # noqa: D102
-        return "test then rank" + ("" if self.adjustment == "none" else f", {self.adjustment}")
+        adjusted = "" if self.adjustment == "none" else f", {self.adjustment}"
+        return f"test then rank{adjusted}{', raw differences' if self.differences == 'raw' else ''}"
 
-    def prepared(self, task: TaskValues) -> Aggregated:  # noqa: D102
+    def prepared(self, task: TaskValues, units: Units) -> Aggregated:  # noqa: D102
         direction = task.measure.direction
-        tests = PairedTests(task.values, direction=direction)
+        means = units.means(task.values)
+        sizes = units.means(np.abs(task.values))
+        tests = PairedTests(means, direction=direction, sizes=sizes, raw=self.differences == "raw")
+        # Clusters are drawn whole, so that any of its rows tells how often one counts.
+        row_of = np.zeros(len(units.names), np.intp)
+        row_of[units.cluster] = np.arange(len(units.cluster))
         title = f"{task.measure.title}, significantly better than"
         measure = Measure(task.name or "value", title, Direction.HIGHER, digits=0)
         rows = task.values if direction is Direction.HIGHER else -task.values
 
         def aggregated(weights: Floats) -> Column:
-            wins = np.asarray(np.sum(self.significant(tests.p(weights)), axis=2, dtype=np.float64))
+            wins = np.asarray(np.sum(self.significant(tests.p(weights[:, row_of])), axis=2, dtype=np.float64))
             return Column(measure, wins, relative=True, smooth=False, rows=rows)
 
         return aggregated
+
+    def notes(self, units: Units) -> tuple[str, ...]:
+        """Say that clusters were tested, where there are any."""
+        if len(units.names) == len(units.cluster):
+            return ()
+        return (f"Tests compare the means of {len(units.names)} clusters, as cases of one are not independent.",)
 
     def significant(self, p: Floats) -> npt.NDArray[np.bool_]:
         """Return which of (sets, submissions, submissions) one-sided p-values are significant, after adjustment."""
@@ -152,48 +186,68 @@ class TestThenRank(Scheme):
 
 
 def scheme_named(
-    name: str, *, statistic: str | float = "mean", adjustment: Adjustment = "none", alpha: float = 0.05
+    name: str,
+    *,
+    statistic: str | float = "mean",
+    adjustment: Adjustment = "none",
+    alpha: float = 0.05,
+    differences: Differences = "paper",
 ) -> Scheme:
     """Return a scheme by its name on the command line."""
     schemes: dict[str, Callable[[], Scheme]] = {
         "aggregate-then-rank": lambda: AggregateThenRank(statistic),
         "rank-then-aggregate": lambda: RankThenAggregate(statistic),
-        "test-then-rank": lambda: TestThenRank(adjustment, alpha),
+        "test-then-rank": lambda: TestThenRank(adjustment, alpha, differences),
     }
-    if name not in schemes:
-        raise InputError(f"there is no scheme {name!r}", advice=f"There are: {', '.join(schemes)}")
+    _known("scheme", name, schemes)
     return schemes[name]()
 
 
-def scheme_rule(table: ScoreTable, scheme: Scheme, *, emphasis: Mapping[str, float] | None = None) -> Rule:
+def scheme_rule(
+    table: ScoreTable,
+    scheme: Scheme,
+    *,
+    emphasis: Mapping[str, float] | None = None,
+    consensus: Ties = "minimum",
+) -> Rule:
     """Return the rule that ranks a table under a general scheme; over several tasks, ranks are averaged.
 
     Parameters
     ----------
     emphasis
         By how much a task's rank counts, 1 unless said otherwise; 0 leaves it out.
+    consensus
+        Which ranks of several tasks are averaged. "minimum": equals share the better rank (1, 2, 2, 4). "average": they
+        share the mean of their ranks (1, 2.5, 2.5, 4), as in challengeR. Equal averages share the better place in both.
     """
+    _known("consensus", consensus, _SHARED)
     importance = {task.name: (emphasis or {}).get(task.name, 1.0) for task in table.tasks}
     tasks = [task for task in table.tasks if importance[task.name] > 0]
     if not tasks:
         raise InputError("no task is left to rank by")
-    prepared = [scheme.prepared(task) for task in tasks]
+    prepared = [scheme.prepared(task, table.units) for task in tasks]
+    several = len(tasks) > 1
+    edition, notes = scheme.name, (*table.notes, *scheme.notes(table.units))
+    if several:
+        edition += "" if consensus == "minimum" else ", consensus of average ranks"
+        notes += (f"The places are those of the mean rank over tasks; equals in a task share {_SHARED[consensus]}.",)
 
     def score(weights: Floats) -> Scores:
         columns = [aggregate(weights) for aggregate in prepared]
-        ranks = {c.name: competition_ranks(c.values, direction=c.measure.direction) for c in columns}
+        ranks = {column.name: column_ranks(column, ties=consensus if several else "minimum") for column in columns}
         criteria = tuple(
             replace(column, importance=importance[task.name]) for column, task in zip(columns, tasks, strict=True)
         )
-        if len(columns) == 1:
+        if not several:
             return Scores(ranks[columns[0].name], criteria, criteria)
         average = mean_rank(ranks, importance)
         places = competition_ranks(average, direction=Direction.LOWER)
-        return Scores(places, (Column(AVERAGE_RANK, average, relative=True), *with_ranks(columns, ranks)), criteria)
+        shown = with_ranks(columns, ranks, digits=0 if consensus == "minimum" else 1)
+        return Scores(places, (Column(AVERAGE_RANK, average, relative=True), *shown), criteria)
 
     return Rule(
         name=table.name,
-        edition=scheme.name,
+        edition=edition,
         submissions=table.submissions,
         rows=table.rows,
         units=table.units,
@@ -202,7 +256,7 @@ def scheme_rule(table: ScoreTable, scheme: Scheme, *, emphasis: Mapping[str, flo
         priced=np.any([task.priced for task in tasks], axis=0),
         roles=table.roles,
         remarks={},
-        notes=(*table.notes, *(f"{name} is not ranked: {why}." for name, why in table.remarks.items())),
+        notes=(*notes, *(f"{name} is not ranked: {why}." for name, why in table.remarks.items())),
         row_words=table.row_words,
         cluster_words=table.cluster_words,
     )
@@ -229,5 +283,13 @@ def _statistic_name(statistic: str | float) -> str:
     return str(statistic) if statistic in ("mean", "median") else f"{float(statistic):g}-quantile"
 
 
-def _aggregate(values: Floats, weights: Floats, share: float | None) -> Floats:
-    return weighted_mean(values, weights) if share is None else weighted_quantile(values, weights, share=share)
+def _known(what: str, name: str, names: Collection[str]) -> None:
+    if name not in names:
+        raise InputError(f"there is no {what} {name!r}", advice=f"There are: {', '.join(names)}")
+
+
+def _aggregate(measure: Measure, rows: Floats, weights: Floats, share: float | None, **more: Any) -> Column:
+    if share is None:
+        return mean_column(measure, rows, weights, **more)
+    values, scales = quantile_and_scale(rows, weights, share=share)
+    return Column(measure, values, smooth=False, quantile=share, rows=rows, scales=scales, **more)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from podium.model import Column, Direction, Entry, Floats, Measure, Purpose, Scores
-from podium.ranking import Rule, competition_ranks
+from podium.ranking import Rule, column_ranks
 from podium.report.words import deciding, isolated, listed, number, percent, places, shown_level, why_unranked
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _part(column: Column, index: int, rank: float) -> Contribution:
 
 
 def _ranks(rule: Rule, column: Column) -> Floats:
-    return competition_ranks(column.values[0], direction=column.measure.direction, among=rule.ranked.tolist())
+    return np.asarray(column_ranks(column, among=rule.ranked.tolist())[0])
 
 
 def _remarks(data: ReportData, ranked: Sequence[Entry], submission: str, heading: Measure | None) -> list[str]:

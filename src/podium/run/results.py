@@ -48,10 +48,17 @@ def metrics_document(table: pl.DataFrame) -> dict[str, Any]:
 
 
 def _aggregate(numbers: Sequence[float]) -> dict[str, float | None]:
-    mean = math.fsum(numbers) / len(numbers) if numbers and all(map(math.isfinite, numbers)) else None
+    mean = deviation = None
+    if numbers and all(map(math.isfinite, numbers)):
+        # Over a power of two, which changes no digit, so that neither sums nor squares overflow.
+        _, exponent = math.frexp(max(map(abs, numbers)))
+        scaled = [math.ldexp(number, -exponent) for number in numbers]
+        middle = math.fsum(scaled) / len(scaled)
+        spread = math.sqrt(math.fsum((number - middle) ** 2 for number in scaled) / len(scaled))
+        mean, deviation = math.ldexp(middle, exponent), math.ldexp(spread, exponent)
     return {
         "mean": mean,
-        "std": math.sqrt(math.fsum((n - mean) ** 2 for n in numbers) / len(numbers)) if mean is not None else None,
+        "std": deviation,
         "min": min(numbers, default=None),
         "max": max(numbers, default=None),
         "count": len(numbers),

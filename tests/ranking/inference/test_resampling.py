@@ -37,6 +37,14 @@ def test_clusters_are_drawn_whole():
     assert (weights.sum(axis=1) != 6).any()  # clusters differ in size, and so do resamples
 
 
+def test_means_of_clusters():
+    rows = np.array([[1.0, 2.0, 3.0, 4.0, np.nan, 6.0], [1.0, np.nan, 1.0, 1.0, 4.0, 1.0]])
+    units = units_of(["x", "y", "x", "z", "x", "z"])
+    np.testing.assert_array_equal(units.means(rows), [[2, 2, 5], [2, np.nan, 1]])
+    alone = units_of(["a", "b", "c"], ["s", "t", "s"])  # stratum by stratum: a, c, b
+    np.testing.assert_array_equal(alone.means(rows[:, :3]), [[1, 3, 2], [1, 1, np.nan]])
+
+
 def test_every_stratum_keeps_its_number_of_clusters():
     clusters = ["a", "b", "c", "d", "e", "a", "f"]
     strata = ["one", "two", "one", "two", "two", "one", "alone"]

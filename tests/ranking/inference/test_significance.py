@@ -209,15 +209,77 @@ def test_paired_tests_are_those_of_every_ordered_pair():
     weights = generator.integers(0, 3, (6, 15)).astype(float)
     for direction, sign in ((Direction.HIGHER, 1), (Direction.LOWER, -1)):
         found = PairedTests(values, direction=direction).p(weights)
+        raw = PairedTests(values, direction=direction, raw=True).p(weights)
         assert found.shape == (6, 4, 4)
         for one, two in permutations(range(4), 2):
             difference = sign * (values[one] - values[two])
-            single = wilcoxon_signed_rank(difference, weights, alternative="greater", exact_below=0)
-            np.testing.assert_array_equal(found[:, one, two], single.p)
+            for tests, sizes in ((raw, None), (found, np.maximum(values[one], values[two]))):
+                single = wilcoxon_signed_rank(difference, weights, sizes=sizes, alternative="greater", exact_below=0)
+                np.testing.assert_array_equal(tests[:, one, two], single.p)
         assert (found[:, 0, 3] == 1).all()  # nothing but zeros
     whole = PairedTests(values, direction=Direction.LOWER).p(weights.astype(int))
     np.testing.assert_array_equal(whole, found)
     assert np.isnan(PairedTests(values[:1], direction=Direction.HIGHER).p(weights)).all()
+
+
+# Zeros and ties on paper
+
+
+def test_a_difference_of_rounding_is_zero():
+    """Of 0.1 + 0.2 − 0.3 only the magnitudes that it was made from tell that it is zero."""
+    differences = [0.1 + 0.2 - 0.3, 1.0, 2.0, 3.0]
+    assert wilcoxon_signed_rank(differences, ones(4)).p == pytest.approx(2 / 16)  # four differences, exact
+    p = wilcoxon_signed_rank(differences, ones(4), sizes=[0.3, 5.0, 5.0, 5.0]).p
+    assert p == wilcoxon_signed_rank([0.0, 1.0, 2.0, 3.0], ones(4)).p
+    # What it was made from, not the others: 1e-13 is a difference where nothing large took part in it.
+    tiny = [1e-13, 1.0, 2.0, 3.0]
+    assert wilcoxon_signed_rank(tiny, ones(4), sizes=[1e-13, 5.0, 5.0, 5.0]).p == pytest.approx(2 / 16)
+
+
+def test_sizes_that_differ_by_rounding_tie():
+    differences = [0.3 - 0.2, -(0.2 - 0.1), 0.25, 0.4]
+    assert differences[0] != -differences[1]
+    sizes = [0.3, 0.2, 0.5, 0.5]
+    on_paper = wilcoxon_signed_rank([1, -1, 2.5, 4], ones(4))
+    for raw, expected in ((None, wilcoxon_signed_rank([1, -2, 3, 4], ones(4))), (sizes, on_paper)):
+        found = wilcoxon_signed_rank(differences, ones(4), sizes=raw)
+        assert (found.p, found.statistic) == (expected.p, expected.statistic)
+
+
+def test_ties_chain_and_no_neighbour_makes_a_zero():
+    sizes = np.array([1.0, 1.0, 1.0, 1.0])
+    chain = wilcoxon_signed_rank([0.5, -(0.5 + 0.9e-12), 0.5 + 1.8e-12, 3.0], ones(4), sizes=sizes)
+    assert chain.p == wilcoxon_signed_rank([1, -1, 1, 2], ones(4)).p
+    # 2e-12 is made from 1, so that it is none; that its neighbour, a zero, was made from 10 does not make it one.
+    beside = wilcoxon_signed_rank([1e-12, 2e-12, -1.0, 1.5], ones(4), sizes=[10.0, 1.0, 1.0, 1.5])
+    assert beside.p == wilcoxon_signed_rank([0.0, 1, -2, 3], ones(4)).p
+
+
+def test_an_infinite_difference_is_no_zero():
+    found = wilcoxon_signed_rank([np.inf, 1.0, 2.0, -np.inf], ones(4), sizes=[np.inf, 1.0, 2.0, np.inf])
+    assert found.p == wilcoxon_signed_rank([3.0, 1.0, 2.0, -3.0], ones(4)).p
+
+
+@pytest.mark.parametrize("factor", [1e-300, 0.1, 1 / 3, 1e200])
+def test_no_unit_changes_a_test(factor):
+    values = np.random.default_rng(2).integers(1, 9, (4, 20)).astype(float)
+    weights = np.random.default_rng(3).integers(0, 3, (5, 20)).astype(float)
+    scaled = values * factor
+    p = PairedTests(values, direction=Direction.LOWER).p(weights)
+    np.testing.assert_array_equal(PairedTests(scaled, direction=Direction.LOWER).p(weights), p)
+    whole = PairedTests(values, direction=Direction.LOWER, raw=True).p(weights)  # whole numbers have no rounding
+    np.testing.assert_array_equal(whole, p)
+    better = significantly_better(values, weights, direction=Direction.LOWER, alpha=0.3)
+    again = significantly_better(scaled, weights, direction=Direction.LOWER, sizes=scaled, alpha=0.3)
+    np.testing.assert_array_equal(again, better)
+
+
+def test_many_pairs_are_sorted_in_blocks():
+    values = np.random.default_rng(4).random((30, 6))  # 435 pairs
+    p = PairedTests(values, direction=Direction.HIGHER).p(ones(6))[0]
+    for one, two in ((0, 1), (13, 20), (28, 29)):
+        single = wilcoxon_signed_rank(values[one] - values[two], ones(6), alternative="greater", exact_below=0)
+        assert p[one, two] == single.p[0]
 
 
 def matrix(size, *pairs):
@@ -247,7 +309,12 @@ def test_equal_means_share():
     assert significance_ranks(np.array([0.2, 0.1, 0.2]), matrix(3, (1, 0), (1, 2))).tolist() == [2, 1, 2]
     assert significance_ranks(np.array([0.2, 0.1, 0.2]), matrix(3, (1, 0))).tolist() == [2, 1, 2]
     assert significance_ranks(np.array([0.2, 0.2]), matrix(2, (0, 1))).tolist() == [1, 1]
-    # Equal to 12 digits is equal.
+    # Nearly equal is equal, whoever else takes part; of no mean, and of an infinite one, the latter comes first.
+    absurd = significance_ranks(np.array([0.1, 0.2, 1e15]), matrix(3, (0, 1)))
+    assert absurd.tolist() == [1, 2, 2]
+    assert significance_ranks(np.array([np.inf, np.nan]), matrix(2, (0, 1))).tolist() == [1, 2]
+    scales = np.array([1000.0, 0.0])
+    assert significance_ranks(np.array([1e-13, 0.0]), matrix(2, (1, 0)), scales=scales).tolist() == [1, 1]
     assert significance_ranks(np.array([0.1 + 0.2, 0.3]), matrix(2, (1, 0))).tolist() == [1, 1]
 
 

@@ -46,7 +46,6 @@ STRUCTURES = {"plaque": (1,), "vessel": (2,)}
 TARGETS = tuple(f"{view}/{structure}" for view in VIEWS for structure in STRUCTURES)
 SHORTEST, LONGEST = 1 / 3, 2.0
 """Times are clipped to this range, in units of the organisers' own time."""
-_TIME_DIGITS = 12
 
 
 def _counts() -> tuple[Measure, ...]:
@@ -220,7 +219,10 @@ class CSV2026(Challenge):
             cube, weights, emphasis=self.weight, tolerance_scale=self.tolerance_scale
         )
         f1 = class_f1(cube, weights)
-        f1_columns = [Column(Measure(f"f1_{c}", f"F1 class {c}", _UP), f1[..., i]) for i, c in enumerate(CLASSES)]
+        f1_columns = [
+            Column(Measure(f"f1_{c}", f"F1 class {c}", _UP, minimum=0, maximum=1), f1[..., i])
+            for i, c in enumerate(CLASSES)
+        ]
         if self.edition == "code":
             # scikit-learn, which the baseline calls, gives 0 for a class that occurs nowhere.
             parts = {"segmentation": segmentation, "classification": np.nan_to_num(f1[..., CLASSES.index(1)], nan=0.0)}
@@ -233,8 +235,14 @@ class CSV2026(Challenge):
         changed = {name: share * self.weight(name) for name, share in shares.items()}
         scale = sum(shares.values()) / sum(changed.values())
         total = np.sum([scale * changed[name] * values for name, values in parts.items()], axis=0)
+        highest = 1.0 if self.edition == "code" else 100.0
+        most = {"total": highest * sum(shares.values()), **dict.fromkeys(parts, highest)}
         columns = [
-            Column(Measure(name, _TITLES[name], _UP, digits=digits), values, relative=name in ("total", "time"))
+            Column(
+                Measure(name, _TITLES[name], _UP, minimum=0, maximum=most[name], digits=digits),
+                values,
+                relative=name in ("total", "time"),
+            )
             for name, values in {"total": total, **parts}.items()
         ]
         if self.edition == "document":
@@ -251,9 +259,7 @@ class CSV2026(Challenge):
                 "or give --option baseline_seconds=1.5",
             )
         seconds = weighted_mean(counted_seconds(cube), weights)
-        # Means that only rounding tells apart are equal; else one of them would get 100 points and the other none.
-        relative = np.round(seconds / self.baseline_seconds, _TIME_DIGITS)
-        return seconds, min_max_score(relative, lowest=SHORTEST, highest=LONGEST, among=ranked)
+        return seconds, min_max_score(seconds / self.baseline_seconds, lowest=SHORTEST, highest=LONGEST, among=ranked)
 
     def notes(self, cube: Cube) -> tuple[str, ...]:
         """Say what the scores rest on, who failed what, and who has no time."""

@@ -60,4 +60,4 @@ def class_f1(cube: Cube, weights: Floats) -> Floats:
 
 
 def _column(name: str, title: str, values: Floats) -> Column:
-    return Column(Measure(name, title, Direction.HIGHER), values)
+    return Column(Measure(name, title, Direction.HIGHER, minimum=0, maximum=1), values)

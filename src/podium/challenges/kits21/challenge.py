@@ -17,7 +17,6 @@ from podium.model import (
     TOLERANCE_SCALES,
     Case,
     Challenge,
-    Column,
     Cube,
     Direction,
     Floats,
@@ -31,7 +30,7 @@ from podium.model import (
     View,
 )
 from podium.model.options import ToleranceScale, other_tolerances
-from podium.ranking import average_of_ranks, weighted_mean
+from podium.ranking import average_of_ranks, mean_column
 from podium.raters import FUSIONS, PEOPLE, RatedChallenge, RaterAgreement, agreed_values, rater_measures, undefined
 
 REGIONS = {"kidney_and_mass": (1, 2, 3), "mass": (2, 3), "tumor": (2,)}
@@ -248,10 +247,7 @@ class KiTS21(RatedChallenge):
             rows = {region: cube.of(f"{measure.name}{ending}", region) for region in REGIONS}
             if self.edition == "code":
                 rows = {"all": np.mean(list(rows.values()), axis=0)}
-            criteria += [
-                Column(measure.at(region).as_column(), weighted_mean(values, weights), rows=values)
-                for region, values in rows.items()
-            ]
+            criteria += [mean_column(measure.at(r).as_column(), values, weights) for r, values in rows.items()]
         return average_of_ranks(criteria, among=ranked, emphasis=self.emphasis)
 
 

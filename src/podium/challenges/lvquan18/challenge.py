@@ -17,7 +17,7 @@ from podium.challenges.lvquan18.views import agreements
 from podium.metrics import pearson_correlation
 from podium.model import Case, Challenge, Column, Cube, Direction, Floats, InputError, Measure, Scores, Value, View
 from podium.model.errors import shortened
-from podium.ranking import competition_ranks, cube_of, rounded, weighted_mean, with_ranks
+from podium.ranking import column_ranks, competition_ranks, cube_of, levelled, mean_column, weighted_mean, with_ranks
 from podium.ranking.inference.significance import significance_ranks, significantly_better
 
 if TYPE_CHECKING:
@@ -133,45 +133,48 @@ class LVQuan18(Challenge):
         ranks: dict[str, Floats] = {}
         criteria: dict[str, Column] = {}
         for group, members in GROUPS.items():
-            mean = np.mean([means[index] for index in members], axis=0)
-            # Errors that are equal on paper must not differ by rounding, or the test takes noise for evidence.
-            of_images = rounded(np.mean([errors[index] for index in members], axis=0))
-            ranks[group] = self._list(mean, of_images, weights, cube.clusters, ranked)
             measure = _error(f"mae_{group}", f"MAE {TITLES[group]}", group, in_mm=in_mm)
-            criteria[group] = Column(measure, mean, rows=of_images)
-        wrong = cube.of("phase_error")
-        rate = weighted_mean(wrong, weights)
-        ranks["phase"] = competition_ranks(rate, direction=Direction.LOWER, among=ranked)
-        criteria["phase"] = Column(Measure("er_phase", "ER phase", Direction.LOWER), rate, rows=wrong)
+            column = mean_column(measure, np.mean([errors[index] for index in members], axis=0), weights)
+            column = replace(column, values=np.mean([means[index] for index in members], axis=0))
+            criteria[group], ranks[group] = column, self._list(column, _sizes(cube, members), weights, cube, ranked)
+        phase = mean_column(
+            Measure("er_phase", "ER phase", Direction.LOWER, minimum=0, maximum=1), cube.of("phase_error"), weights
+        )
+        criteria["phase"], ranks["phase"] = phase, column_ranks(phase, among=ranked)
         total = np.sum([self.weight(name) * rank for name, rank in ranks.items()], axis=0)
         columns = [Column(RANK_SUM, total, relative=True)]
         columns += with_ranks(criteria.values(), {criteria[name].name: rank for name, rank in ranks.items()})
         for group, members in GROUPS.items():
             columns += [Column(_error(f"mae_{i}", f"MAE {i}", group, in_mm=in_mm), means[i]) for i in members]
         for index in INDICES:
-            measure = Measure(f"pcc_{index}", f"PCC {index}", Direction.HIGHER)
+            measure = Measure(f"pcc_{index}", f"PCC {index}", Direction.HIGHER, minimum=-1, maximum=1)
             columns.append(Column(measure, _correlations(cube, index, weights)))
         places = competition_ranks(total, direction=Direction.LOWER, among=ranked)
         counting = [replace(criteria[n], importance=self.weight(n)) for n in ranks if self.weight(n) > 0]
         return Scores(places, tuple(columns), tuple(counting))
 
-    def _list(
-        self, means: Floats, errors: Floats, weights: Floats, clusters: Sequence[str], ranked: Sequence[bool]
-    ) -> Floats:
+    def _list(self, column: Column, sizes: Floats, weights: Floats, cube: Cube, ranked: Sequence[bool]) -> Floats:
         """Return the ranks in one list, NaN for those who do not compete."""
         chosen = np.asarray(ranked, bool)
-        ranks = np.full(means.shape, np.nan)
+        assert column.rows is not None
+        assert column.scales is not None
+        errors, sizes = column.rows[chosen], sizes[chosen]
         if self.per_subject:
-            better = self._better_by_subject(errors[chosen], weights, clusters)
+            better = self._better_by_subject(errors, sizes, weights, cube.clusters)
         else:
-            better = self._better(errors[chosen], weights)
-        ranks[:, chosen] = significance_ranks(means[:, chosen], better)
+            better = self._better(errors, sizes, weights)
+        ranks = np.full(column.values.shape, np.nan)
+        ranks[:, chosen] = significance_ranks(column.values[:, chosen], better, scales=column.scales[:, chosen])
         return ranks
 
-    def _better(self, errors: Floats, weights: Floats) -> npt.NDArray[np.bool_]:
-        return significantly_better(errors, weights, direction=Direction.LOWER, alpha=ALPHA, adjusted=self.holm)
+    def _better(self, errors: Floats, sizes: Floats, weights: Floats) -> npt.NDArray[np.bool_]:
+        return significantly_better(
+            errors, weights, direction=Direction.LOWER, sizes=sizes, alpha=ALPHA, adjusted=self.holm
+        )
 
-    def _better_by_subject(self, errors: Floats, weights: Floats, clusters: Sequence[str]) -> npt.NDArray[np.bool_]:
+    def _better_by_subject(
+        self, errors: Floats, sizes: Floats, weights: Floats, clusters: Sequence[str]
+    ) -> npt.NDArray[np.bool_]:
         """Compare the mean errors of subjects; each counts as often as its image of most weight."""
         _, subject = np.unique(np.asarray(clusters), return_inverse=True)
         order = np.argsort(subject, kind="stable")
@@ -185,8 +188,17 @@ class LVQuan18(Challenge):
         for number, pattern in enumerate(patterns):
             chosen = which.reshape(-1) == number
             sums = np.add.reduceat((errors * pattern)[:, order], starts, axis=1)
-            better[chosen] = self._better(sums / np.add.reduceat(pattern[order], starts), counts[chosen])
+            largest = np.maximum.reduceat((sizes * (pattern > 0))[:, order], starts, axis=1)
+            means = sums / np.add.reduceat(pattern[order], starts)
+            better[chosen] = self._better(means, largest, counts[chosen])
         return better
+
+
+def _sizes(cube: Cube, members: Sequence[str]) -> Floats:
+    """Return the largest magnitude that the errors of a group were made from, shape (submissions, rows)."""
+    metrics = ("absolute_error", "reference", "prediction")
+    known = [np.nan_to_num(np.abs(cube.of(metric, index))) for metric in metrics for index in members]
+    return np.asarray(np.max(known, axis=0))
 
 
 def _well_named(path: Path) -> bool:
@@ -199,7 +211,7 @@ def _where(names: Sequence[str], chosen: npt.NDArray[np.bool_]) -> list[str]:
 
 def _error(name: str, title: str, group: str, *, in_mm: bool) -> Measure:
     unit, digits = ("mm²", 1) if group == "area" else ("mm", 3)
-    return Measure(name, title, Direction.LOWER, unit if in_mm else "", digits=digits if in_mm else 4)
+    return Measure(name, title, Direction.LOWER, unit if in_mm else "", minimum=0, digits=digits if in_mm else 4)
 
 
 def _correlations(cube: Cube, index: str, weights: Floats) -> Floats:
@@ -214,8 +226,8 @@ def _correlations(cube: Cube, index: str, weights: Floats) -> Floats:
     for place, (reference, prediction, factor) in enumerate(pairs):
         defined = ~(np.isnan(reference) | np.isnan(prediction))
         sides = reference[defined], prediction[defined]
-        # Rounding takes away what dividing by the scale has added.
-        if any(np.unique(rounded(side / factor[defined])).size < 2 for side in sides):
+        # Dividing by the scale adds rounding errors, and these are no variation.
+        if any(np.unique(levelled(side / factor[defined])).size < 2 for side in sides):
             continue
         for start in range(0, len(weights), SETS_AT_ONCE):
             chosen = slice(start, start + SETS_AT_ONCE)

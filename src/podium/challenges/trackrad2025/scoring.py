@@ -12,8 +12,10 @@ from podium.model import Challenge, Column, Cube, Direction, Floats, InputError,
 from podium.ranking import (
     average_of_ranks,
     behind_fewer_failures,
+    exceeds,
     loading_line,
-    rounded,
+    mean_column,
+    mean_scales,
     several_lengths,
     weighted_mean,
     weighted_sum,
@@ -35,21 +37,20 @@ TERMS = (*_TITLES, "runtime")
 def score(cube: Cube, weights: Floats, ranked: Sequence[bool], challenge: Challenge) -> Scores:
     """Rank by each of five means and, unless it is ignored, by the runtime; average the ranks."""
     measures = {measure.name: measure for measure in challenge.measures}
-    criteria = []
-    for name, title in _TITLES.items():
-        rows = cube.of(name)
-        criteria.append(Column(replace(measures[name], title=title), weighted_mean(rows, weights), rows=rows))
+    criteria = [
+        mean_column(replace(measures[name], title=title), cube.of(name), weights) for name, title in _TITLES.items()
+    ]
     code = challenge.edition == "code"
     times = _times(cube, weights, challenge.edition)
     title = "Runtime" if code else "Runtime per frame"
-    runtime = Measure("runtime", title, Direction.LOWER, "s", purpose=Purpose.TIME)
+    runtime = Measure("runtime", title, Direction.LOWER, "s", minimum=0, purpose=Purpose.TIME)
     more = [
         Column(Measure("loading_time", "Loading time", unit="s", digits=2), times.loading),
         Column(Measure("time_per_frame", "Time per frame", unit="s"), times.rate),
         Column(Measure("total_time", "Total time", unit="s", digits=1), times.total),
     ]
     if "runtime" in challenge.terms:
-        criteria.append(Column(runtime, times.runtime))
+        criteria.append(Column(runtime, times.runtime, scales=times.scale))
     scores = average_of_ranks(criteria, among=ranked, emphasis=challenge.emphasis, more=more)
     if not code:
         return scores
@@ -59,7 +60,8 @@ def score(cube: Cube, weights: Floats, ranked: Sequence[bool], challenge: Challe
 
 def ineligible(cube: Cube, edition: str, timing: str) -> dict[str, str]:
     """Name those slower than a second per frame, and those that outperform no tracking in no geometric metric."""
-    rate = _times(cube, _ones(cube), "document").rate[0]
+    times = _times(cube, _ones(cube), "document")
+    rate, scale = times.rate[0], np.maximum(times.scale[0], LONGEST_SECONDS_PER_FRAME)
     better = _better_than_baseline(cube, edition)
     reasons: dict[str, str] = {}
     for place, submission in enumerate(cube.submissions):
@@ -69,7 +71,7 @@ def ineligible(cube: Cube, edition: str, timing: str) -> dict[str, str]:
         if timing == "required":
             if np.isnan(rate[place]):
                 causes.append("has no time for every case, so that the limit of 1 s per frame cannot be shown to hold")
-            elif rounded(np.array([rate[place], LONGEST_SECONDS_PER_FRAME]))[0] > LONGEST_SECONDS_PER_FRAME:
+            elif exceeds(rate[place], LONGEST_SECONDS_PER_FRAME, scale[place]):
                 limit = f"at most {LONGEST_SECONDS_PER_FRAME:g} s is allowed"
                 causes.append(f"takes {rate[place]:.3g} s per frame, {limit}")
         if better is not None and not better[place]:
@@ -135,9 +137,10 @@ def _better_than_baseline(cube: Cube, edition: str) -> npt.NDArray[np.bool_] | N
         values = cube.of(metric)
         if edition == "code" and metric != "dice":  # a distance may be infinite here, so no price would be enough
             values = np.where(cube.failed, np.inf, values)
-        means = rounded(weighted_mean(values, _ones(cube))[0])
-        own = means[cube.submissions.index(BASELINE)]
-        better |= means > own if metric == "dice" else means < own
+        sign = 1.0 if metric == "dice" else -1.0
+        means, scales = sign * weighted_mean(values, _ones(cube))[0], mean_scales(values, _ones(cube))[0]
+        own = cube.submissions.index(BASELINE)
+        better |= exceeds(means, means[own], np.maximum(scales, scales[own]))
     return better
 
 
@@ -164,6 +167,8 @@ class _Times:
         What is ranked: per frame, or in `code` per case; NaN where it came out negative.
     loading, rate, total
         The loading time, seconds per frame without it, and the sum of all times.
+    scale
+        Of the runtime: what it would be without any loading.
     line
         What was fitted.
     negative
@@ -174,6 +179,7 @@ class _Times:
     loading: Floats
     rate: Floats
     total: Floats
+    scale: Floats
     line: _Line
     negative: npt.NDArray[np.bool_]
 
@@ -215,12 +221,14 @@ def _times(cube: Cube, weights: Floats, edition: str) -> _Times:
         if edition == "code":
             rate, mean = line.slope, weighted_mean(seconds, weights)
             runtime = np.where(sound, mean - line.loading, tracking / weights.sum(axis=1, keepdims=True))
+            scale = np.abs(mean)
         else:
+            scale = total / (weights @ frames)[:, None]
             rate = tracking / (weights @ frames)[:, None]
             rate = np.where(sound & (line.loading == line.intercept), line.slope, rate)  # the same, but for rounding
             rate = runtime = np.where(np.isnan(rate), np.nan, np.maximum(rate, 0.0))
         negative = runtime < 0
-    return _Times(np.where(negative, np.nan, runtime), line.loading, rate, total, line, negative)
+    return _Times(np.where(negative, np.nan, runtime), line.loading, rate, total, scale, line, negative)
 
 
 def _tracking(

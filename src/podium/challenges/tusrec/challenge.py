@@ -28,7 +28,14 @@ from podium.model import (
     Value,
     View,
 )
-from podium.ranking import behind_fewer_failures, counted_seconds, tie_broken_ranks, weighted_mean, weighted_sum
+from podium.ranking import (
+    behind_fewer_failures,
+    counted_seconds,
+    mean_column,
+    tie_broken_ranks,
+    weighted_mean,
+    weighted_sum,
+)
 
 ERRORS = {"gpe": "GPE", "gle": "GLE", "lpe": "LPE", "lle": "LLE"}
 SCORES = {
@@ -182,17 +189,22 @@ class TUSREC(Challenge):
         lost = _lost(cube)
         scans = combine({error: cube.of(f"{error}_score") for error in ERRORS}, self.emphasis)
         scans = {name: np.where(lost, self._unscored, values) for name, values in scans.items()}
-        means = {name: weighted_mean(values, weights) for name, values in scans.items()}
-        shown = {n: Measure(n, title, Direction.HIGHER, digits=3) for n, (title, _) in SCORES.items()}
-        exact = Column(shown["score"], means["score"], rows=scans["score"])
-        means["score"] = _to_three_decimals(means["score"])
+        least = self.measures[-1].minimum
+        shown = {
+            n: Measure(n, title, Direction.HIGHER, minimum=least, maximum=1, digits=3)
+            for n, (title, _) in SCORES.items()
+        }
+        means = {name: mean_column(measure, scans[name], weights) for name, measure in shown.items()}
+        exact = means["score"]
+        score = _to_three_decimals(exact.values)
         seconds = weighted_mean(counted_seconds(cube), weights)
         places = np.full(seconds.shape, np.nan)
         if any(ranked):
-            places = tie_broken_ranks(means["score"], seconds, direction=Direction.HIGHER, among=ranked)
+            places = tie_broken_ranks(score, seconds, direction=Direction.HIGHER, among=ranked, scales=exact.scales)
             if self.edition == "code":
                 places = behind_fewer_failures(places, lost, weights, among=ranked)
-        columns = [Column(measure, means[name]) for name, measure in shown.items()]
+        columns = [replace(column, rows=None) for column in means.values()]
+        columns[0] = replace(columns[0], values=score)
         for measure in self.measures:
             if measure.name in ERRORS and cube.has(measure.name):
                 mean = weighted_mean(np.where(lost, np.nan, cube.of(measure.name)), weights)
@@ -220,8 +232,7 @@ def _lost(cube: Cube) -> npt.NDArray[np.bool_]:
 
 def _to_three_decimals(values: Floats) -> Floats:
     """Round as the leaderboard is printed, free of what summation leaves in the last digits."""
-    exact = np.round(values, 12).tolist()
-    return np.array([[round(value, 3) + 0.0 for value in row] for row in exact]).reshape(values.shape)
+    return np.array([round(round(value, 12), 3) + 0.0 for value in values.ravel().tolist()]).reshape(values.shape)
 
 
 CHALLENGE = TUSREC

@@ -350,23 +350,18 @@ def _tests(
 ) -> tuple[Floats, Floats]:
     """Return p of every pair, one value per cluster, and the sign of the tendency of the first less the second."""
     p, tendency = np.ones(len(first)), np.zeros(len(first))
-    # Without rows, there is what the jackknife tells, whose last digits are noise and must not count as evidence.
-    values = effects[column.name] if column.rows is None else _cluster_means(column.rows[rule.ranked], rule.units)
-    largest = np.max(np.abs(values), axis=1, initial=0.0)[:, None]
-    sizes = np.broadcast_to(1e3 * largest, values.shape) if column.rows is None else np.abs(values)
+    if column.rows is not None:
+        rows = column.rows[rule.ranked]
+        values, magnitudes = rule.units.means(rows), rule.units.means(np.abs(rows))
+    else:
+        # The jackknife leaves noise in the last digits, which must not count as evidence.
+        values = effects[column.name]
+        magnitudes = np.broadcast_to(1e3 * np.max(np.abs(values), axis=1, initial=0.0)[:, None], values.shape)
     for block in pair_blocks(len(first), rule, 1):
         one, two = first[block], second[block]
         with np.errstate(invalid="ignore"):
             between = values[one] - values[two]
-        test = wilcoxon_signed_rank(between, np.ones((1, between.shape[1])), exact_below=0)
+        sizes = np.maximum(magnitudes[one], magnitudes[two])
+        test = wilcoxon_signed_rank(between, np.ones((1, between.shape[1])), sizes=sizes, exact_below=0)
         p[block], tendency[block] = test.p[0], test.tendency[0]
     return p, tendency
-
-
-def _cluster_means(rows: Floats, units: Units) -> Floats:
-    """Return the mean of each cluster's rows; NaN where it has none that belongs to the criterion."""
-    if len(units.names) == rows.shape[1]:
-        return rows
-    known = ~np.isnan(rows)
-    sums, counts = units.sums(np.where(known, rows, 0.0)), units.sums(known.astype(np.float64))
-    return np.asarray(np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0))

@@ -180,8 +180,8 @@ def _scale(correlation: Numbers, sets: Bools) -> Floats:
     mean = 1.0 / np.sqrt(2.0 * np.pi)  # of the positive part of one
     r = np.clip(np.asarray(correlation, np.float64), -1.0, 1.0)
     covariance = mean**2 * (np.sqrt(1.0 - r**2) + r * (np.pi / 2 + np.arcsin(r)) - 1.0)
-    together = (sets[:, :, None] & sets[:, None, :]).reshape(len(sets), -1)
-    variance = np.maximum(covariance.reshape(len(r), -1) @ together.T, 0.0)
+    together = (sets[:, :, None] & sets[:, None, :]).reshape(len(sets), sets.shape[1] ** 2)
+    variance = np.maximum(covariance.reshape(len(r), sets.shape[1] ** 2) @ together.T, 0.0)
     sizes = np.maximum(sets.sum(axis=1), 1)  # the empty set is never asked for
     return np.asarray(1.0 / (mean * sizes + _FAR * np.sqrt(variance)))
 

@@ -17,6 +17,7 @@ from podium.ranking.inference.intervals import (
     Moves,
     bootstrap_t_ends,
     effective_number,
+    near_one,
     standard_error,
     studentised,
     unequal_sizes,
@@ -197,8 +198,11 @@ class Differences:
         return both[:, 0], both[:, 1]
 
     def _quantile_error(self, first: Ints, second: Ints) -> Floats:
-        with np.errstate(invalid="ignore"):
-            spreads = [np.std(drawn[:, first] - drawn[:, second], axis=0) for drawn in self._drawn_quantiles]
+        spreads = []
+        for drawn in self._drawn_quantiles:
+            with np.errstate(invalid="ignore"):
+                between, power = near_one((drawn[:, first] - drawn[:, second]).T)
+                spreads.append(np.ldexp(np.std(between, axis=1), power))
         spread = np.maximum(*spreads)
         return np.asarray(np.where(spread <= _NOISE * self._scale, 0.0, spread))
 

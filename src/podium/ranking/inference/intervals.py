@@ -150,10 +150,7 @@ class Moves:
 
     def __init__(self, effect: Floats, units: Units, sizes: Floats | None = None) -> None:
         self._units, self._sizes = units, sizes
-        # A power of two changes no digit, and keeps squares within what numbers can hold.
-        largest = np.max(np.abs(effect), axis=1, initial=0.0)
-        self._power = np.frexp(np.where(np.isfinite(largest), largest, 0.0))[1]
-        plain = np.ldexp(effect, -self._power[:, None])
+        plain, self._power = near_one(effect)
         # Of so many clusters, seven digits of a sum are enough, and are found in half the time.
         self._kind: Any = np.float32 if plain.size > _LARGE else np.float64
         self._parts: list[tuple[slice, Floats, Floats]] = []
@@ -203,6 +200,13 @@ class Moves:
             squares += shift * (shift * (twice @ np.square(share))[:, None] - 2 * mixed)
             variance += _not_noise(squares - np.square(sums) / size, squares) * ((size - 1) / size)
         return shift, variance
+
+
+def near_one(effect: Floats) -> tuple[Floats, npt.NDArray[np.intc]]:
+    """Return influences over a power of two for each value, and which, so that no square over- or underflows."""
+    largest = np.max(np.abs(effect), axis=1, initial=0.0)
+    exponent = np.where(np.isfinite(largest), np.frexp(largest)[1], 0)
+    return np.ldexp(effect, -exponent[:, None]), exponent
 
 
 def _not_noise(spread: Floats, squares: Floats) -> Floats:
@@ -257,7 +261,7 @@ def bootstrap_t_ends(
     """
     share = tail(level, units)
     far, near = quantiles(t, np.array([[1 - share], [share]]) * np.ones(len(estimate)))
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         low, high = (np.where(error > 0, estimate - end * error, estimate) for end in (far, near))
     if sizes is not None:
         from scipy.stats import t as student
@@ -303,7 +307,7 @@ def _bca_shares(effect: Floats, units: Units, shifts: Floats, level: float) -> F
     bias = ndtri(np.clip(below, 0.5 / len(shifts), 1 - 0.5 / len(shifts)))
     # What is not drawn is not at play: strata differ by more than chance.
     centred = np.concatenate([e - e.mean(axis=1, keepdims=True) for e in (effect[:, s] for s in units.strata)], axis=1)
-    centred = np.ldexp(centred, -np.frexp(np.max(np.abs(centred), axis=1, initial=0.0))[1][:, None])
+    centred, _ = near_one(centred)
     squares = np.sum(np.square(centred), axis=1)
     cubes = np.sum(centred**3, axis=1)
     acceleration = np.divide(cubes, 6 * squares**1.5, out=np.zeros(len(effect)), where=squares > 0)

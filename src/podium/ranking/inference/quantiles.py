@@ -7,7 +7,7 @@ import numpy as np
 from podium._jit import kernel
 from podium.model import Floats, InputError
 
-__all__ = ["smoothed_quantile", "weighted_quantile"]
+__all__ = ["quantile_and_scale", "smoothed_quantile", "weighted_quantile"]
 
 _STEPS = 4096
 
@@ -37,18 +37,27 @@ def weighted_quantile(values: Floats, weights: Floats, *, share: float) -> Float
     array([[ 2.],
            [10.]])
     """
+    return quantile_and_scale(values, weights, share=share)[0]
+
+
+def quantile_and_scale(values: Floats, weights: Floats, *, share: float) -> tuple[Floats, Floats]:
+    """Return quantiles as `weighted_quantile` does, and the mean absolute value of the two numbers each lies between.
+
+    The two count by how near the quantile is to them: it is their weighted mean.
+    """
     if not 0 <= share <= 1:
         raise InputError(f"there is no quantile {share}", advice="It must lie between 0 and 1; 0.5 is the median")
     order = np.argsort(values, axis=1, kind="stable").astype(np.int32)  # NaN goes last
     defined = (~np.isnan(values)).sum(axis=1)
     ordered = np.take_along_axis(values, order, axis=1)
-    return np.asarray(_quantiles(ordered, order, defined, np.ascontiguousarray(weights), share))
+    quantiles, scales = _quantiles(ordered, order, defined, np.ascontiguousarray(weights), share)
+    return np.asarray(quantiles), np.asarray(scales)
 
 
 @kernel
 def _quantiles(ordered, order, defined, weights, share):  # type: ignore[no-untyped-def]  # Numba infers the types of kernels
     """Walk up each submission's values until enough rows are counted."""
-    result = np.full((len(weights), len(ordered)), np.nan)
+    result, scales = np.full((len(weights), len(ordered)), np.nan), np.full((len(weights), len(ordered)), np.nan)
     for one in range(len(weights)):
         weight = weights[one]
         for submission in range(len(ordered)):
@@ -65,13 +74,16 @@ def _quantiles(ordered, order, defined, weights, share):  # type: ignore[no-unty
                 place += 1
                 counted += weight[order[submission, place]]
             value = ordered[submission, place]
+            scale = abs(value)
             if part > 1e-12 * total:
                 while counted <= below + 1:
                     place += 1
                     counted += weight[order[submission, place]]
                 value += part * (ordered[submission, place] - value)
+                scale += part * (abs(ordered[submission, place]) - scale)
             result[one, submission] = value
-    return result
+            scales[one, submission] = scale
+    return result, scales
 
 
 def smoothed_quantile(values: Floats, weights: Floats, *, share: float) -> Floats:

@@ -67,7 +67,7 @@ class BoundedMeans:
 
 
 def bounded_means(column: Column, rule: Rule) -> BoundedMeans | None:
-    """Return a criterion as a mean of bounded values; None if it is not one, or somebody lacks rows that others have."""
+    """Return a criterion as a mean of bounded values; None if it is none, or somebody lacks rows that others have."""
     lowest, highest = column.measure.minimum, column.measure.maximum
     if column.rows is None or not column.smooth or not np.isfinite([lowest, highest]).all() or lowest >= highest:
         return None

@@ -73,6 +73,18 @@ class Units:
         np.add.at(sums.T, self.cluster, rows.T)
         return sums
 
+    def means(self, rows: Floats) -> Floats:
+        """Return the mean of each cluster's rows, (values, rows) → (values, clusters); NaN where none is defined."""
+        if len(self.names) == rows.shape[1]:
+            means = np.empty(rows.shape)
+            means[:, self.cluster] = rows
+            return means
+        known = ~np.isnan(rows)
+        sums, counts = np.zeros((2, len(rows), len(self.names)))
+        np.add.at(sums.T, self.cluster, np.where(known, rows, 0.0).T)
+        np.add.at(counts.T, self.cluster, known.T.astype(np.float64))
+        return np.asarray(np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0))
+
 
 def units_of(clusters: Sequence[str], strata: Sequence[str] | None = None) -> Units:
     """Return the units of rows that name their clusters, and their strata if there are any.

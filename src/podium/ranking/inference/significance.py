@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from podium._jit import kernel
 from podium.model import Direction, Floats, InputError
-from podium.ranking.arithmetic import rounded
+from podium.ranking.arithmetic import EQUAL, competition_ranks, in_order
 
 __all__ = [
     "Adjustment",
@@ -33,6 +33,9 @@ Adjustment = Literal["none", "holm", "bonferroni", "benjamini-hochberg"]
 
 EXACT_BELOW = 50
 """With fewer differences than this, none of them zero and no two of equal size, the test is exact."""
+
+PAIRS_AT_ONCE = 256
+"""How many pairs are sorted in one step, so that little memory is needed besides the result."""
 
 
 class SignedRank(NamedTuple):
@@ -57,6 +60,7 @@ def wilcoxon_signed_rank(
     differences: npt.ArrayLike,
     weights: npt.ArrayLike,
     *,
+    sizes: npt.ArrayLike | None = None,
     alternative: Alternative = "two-sided",
     exact_below: int = EXACT_BELOW,
 ) -> SignedRank:
@@ -72,6 +76,11 @@ def wilcoxon_signed_rank(
         Shape (pairs, rows) or (rows,); NaN where a row has none, which leaves it out.
     weights
         Shape (sets, rows); whole numbers from 0.
+    sizes
+        The largest magnitude that each difference was made from, same shape. A difference is zero where it is at most
+        1e-12 of it, and two neighbours in the order of their magnitudes tie where these differ by at most 1e-12 of the
+        larger of their sizes: zeros and ties are what they are on paper. Without, binary numbers are compared, as R
+        does.
     alternative
         "greater": differences tend to be positive. "less": negative.
     exact_below
@@ -98,7 +107,8 @@ def wilcoxon_signed_rank(
     weight = np.asarray(weights, np.float64)
     if weight.ndim != 2 or weight.shape[1] != pairs.shape[1] or not (np.isfinite(weight) & (weight >= 0)).all():
         raise InputError("weights must be one non-negative number per row, of shape (sets, rows)")
-    sums = _signed_ranks(*_by_size(pairs), np.ascontiguousarray(weight.T))
+    made_from = None if sizes is None else np.broadcast_to(np.asarray(sizes, np.float64), pairs.shape)
+    sums = _signed_ranks(*_by_size(pairs, made_from), np.ascontiguousarray(weight.T))
     statistic, count, ties, zeros = (by_pair.T for by_pair in sums)
     excess = statistic - count * (count + 1) / 4
     tendency = np.sign(excess)
@@ -111,10 +121,14 @@ def wilcoxon_signed_rank(
     return results if given.ndim > 1 else SignedRank(*(result[:, 0] for result in results))
 
 
-def _by_size(pairs: Floats) -> tuple[Floats, npt.NDArray[np.int32]]:
-    """Return each pair's differences from the smallest, NaN last, and which rows they are of."""
-    order = np.argsort(np.abs(pairs), axis=1, kind="stable").astype(np.int32)
-    return np.take_along_axis(pairs, order, axis=1), order
+def _by_size(pairs: Floats, sizes: Floats | None) -> tuple[Floats, npt.NDArray[np.int32]]:
+    """Return each pair's differences from the smallest, NaN last, equal sizes made equal, and their rows."""
+    sizes = np.zeros(pairs.shape) if sizes is None else sizes
+    magnitudes = np.abs(pairs)
+    nothing = (magnitudes <= EQUAL * sizes) & np.isfinite(magnitudes)
+    # Whether a difference is zero is its own affair: no neighbour makes it one.
+    order, ordered = in_order(np.where(nothing, 0.0, magnitudes), np.where(nothing, 0.0, sizes))
+    return np.copysign(ordered, np.take_along_axis(pairs, order, axis=1)), order.astype(np.int32)
 
 
 class PairedTests:
@@ -123,16 +137,27 @@ class PairedTests:
     Parameters
     ----------
     values
-        Shape (submissions, rows), all defined.
+        Shape (submissions, rows); a row counts where both have a value.
     direction
         HIGHER or LOWER is better.
+    sizes
+        The largest magnitude that each value was made from, same shape; by default its own.
+    raw
+        Whether binary differences are compared, as R does, whatever they were made from.
     """
 
-    def __init__(self, values: Floats, *, direction: Direction) -> None:
+    def __init__(self, values: Floats, *, direction: Direction, sizes: Floats | None = None, raw: bool = False) -> None:
         self._teams = len(values)
-        self._first, self._second = np.triu_indices(self._teams, 1)
+        first, second = self._first, self._second = np.triu_indices(self._teams, 1)
         signed = values if direction is Direction.HIGHER else -values
-        self._sorted = _by_size(signed[self._first] - signed[self._second])
+        own = np.abs(values) if sizes is None else sizes
+        shape = len(first), values.shape[1]
+        self._sorted = np.empty(shape), np.empty(shape, np.int32)
+        for start in range(0, len(first), PAIRS_AT_ONCE):
+            block = slice(start, start + PAIRS_AT_ONCE)
+            one, two = first[block], second[block]
+            made_from = None if raw else np.maximum(own[one], own[two])
+            self._sorted[0][block], self._sorted[1][block] = _by_size(signed[one] - signed[two], made_from)
 
     def p(self, weights: Floats) -> Floats:
         """Return p, shape (sets, submissions, submissions), of "the first is better than the second"; NaN for itself.
@@ -282,7 +307,13 @@ def adjusted_p(p: npt.ArrayLike, adjustment: Adjustment) -> Floats:
 
 
 def significantly_better(
-    values: Floats, weights: Floats, *, direction: Direction, alpha: float = 0.05, adjusted: bool = False
+    values: Floats,
+    weights: Floats,
+    *,
+    direction: Direction,
+    sizes: Floats | None = None,
+    alpha: float = 0.05,
+    adjusted: bool = False,
 ) -> Bools:
     """Test every two submissions against each other, two-sided.
 
@@ -294,6 +325,8 @@ def significantly_better(
         Shape (sets, rows).
     direction
         HIGHER or LOWER is better.
+    sizes
+        The largest magnitude that each value was made from, same shape; without, binary numbers are compared.
     alpha
         A smaller p-value is significant.
     adjusted
@@ -310,7 +343,8 @@ def significantly_better(
     if teams < 2:
         return better
     first, second = (np.array(side) for side in zip(*combinations(range(teams), 2), strict=True))
-    test = wilcoxon_signed_rank(values[first] - values[second], weights)
+    made_from = None if sizes is None else np.maximum(sizes[first], sizes[second])
+    test = wilcoxon_signed_rank(values[first] - values[second], weights, sizes=made_from)
     significant = (holm(test.p) if adjusted else test.p) < alpha
     wins = test.tendency if direction is Direction.HIGHER else -test.tendency
     better[:, first, second] = significant & (wins > 0)
@@ -318,7 +352,7 @@ def significantly_better(
     return better
 
 
-def significance_ranks(means: Floats, better: Bools) -> Floats:
+def significance_ranks(means: Floats, better: Bools, *, scales: Floats | None = None) -> Floats:
     """Return ranks in which only significant differences count.
 
     In ascending order of their means, a participant's rank is one more than the number of earlier participants that are
@@ -332,6 +366,8 @@ def significance_ranks(means: Floats, better: Bools) -> Floats:
     better
         Shape (…, participants, participants): whether the first is significantly better than the second. Where this
         contradicts the means, it counts nothing.
+    scales
+        By which equal means are told, see `podium.ranking.arithmetic.in_order`.
 
     Examples
     --------
@@ -342,8 +378,7 @@ def significance_ranks(means: Floats, better: Bools) -> Floats:
     >>> significance_ranks(np.array([0.1, 0.2, 0.3]), better)
     array([1., 1., 2.])
     """
-    keys = rounded(means)
-    keys = np.where(np.isnan(keys), np.inf, keys)
-    first, second = keys[..., :, None], keys[..., None, :]
+    order = competition_ranks(means, direction=Direction.LOWER, scales=scales)
+    first, second = order[..., :, None], order[..., None, :]
     counts = 1.0 + np.sum(better & (first < second), axis=-2)
     return np.asarray(np.max(np.where(first <= second, counts[..., :, None], 1.0), axis=-2, initial=1.0))
