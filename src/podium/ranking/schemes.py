@@ -171,9 +171,9 @@ def scheme_rule(table: ScoreTable, scheme: Scheme, *, emphasis: Mapping[str, flo
     Parameters
     ----------
     emphasis
-        By how much a task's rank counts, 1 unless said otherwise; 0 leaves it out.
+        By how much more a task's rank counts than the task's weight says, 1 unless said otherwise; 0 leaves it out.
     """
-    importance = {task.name: (emphasis or {}).get(task.name, 1.0) for task in table.tasks}
+    importance = {task.name: task.weight * (emphasis or {}).get(task.name, 1.0) for task in table.tasks}
     tasks = [task for task in table.tasks if importance[task.name] > 0]
     if not tasks:
         raise InputError("no task is left to rank by")

@@ -132,10 +132,13 @@ def challenge_alternatives(
 
 
 def table_alternatives(table: ScoreTable, scheme: Scheme) -> Iterator[OtherRule]:
-    """Yield other ways to rank a table: other schemes, and other weights of its tasks."""
+    """Yield other ways to rank a table: other schemes, other weights of its tasks, other prices of what is missing."""
 
     def by(other: Scheme, emphasis: Mapping[str, float] | None = None) -> Callable[[], Rule]:
         return lambda: scheme_rule(table, other, emphasis=emphasis)
+
+    def under(settled: Callable[[], ScoreTable]) -> Callable[[], Rule]:
+        return lambda: scheme_rule(settled(), scheme)
 
     for other in SCHEMES:
         if other != scheme:
@@ -143,6 +146,8 @@ def table_alternatives(table: ScoreTable, scheme: Scheme) -> Iterator[OtherRule]
     if len(table.tasks) > 1:
         for name, scale, dropped in _changes(tuple(task.name for task in table.tasks)):
             yield OtherRule(name, by(scheme, scale), dropped)
+    for policy, settled in table.otherwise.items():
+        yield OtherRule(f"missing values: {policy}", under(settled))
 
 
 def _changes(terms: tuple[str, ...]) -> Iterator[tuple[str, dict[str, float], str]]:
