@@ -160,9 +160,9 @@ GOOD = csv_of(VALUES)
         (
             GOOD.replace("poor,1,0.5", "poor,1,NA"),
             ("--better", "higher"),
-            "1 of 24 values are missing, for instance poor in case 1",
+            "1 of 24 values is missing, for instance poor in case 1",
         ),
-        (GOOD.replace("value", "score"), ("--better", "higher"), "there is no column 'value'"),
+        (GOOD.replace("value", "colour"), ("--better", "higher", "--layout", "long"), "there is no column 'value'"),
         ("submission,case,value\n", ("--better", "higher"), "the table has no rows"),
         ("", ("--better", "higher"), "not a CSV file"),
         ("submission,case,value\na,1,NA\nb,1,\n", ("--better", "higher", "--missing", "0"), "every value is missing"),

@@ -93,7 +93,7 @@ def test_a_packed_table_that_is_a_bomb(tmp_path, monkeypatch, make):
 
 def test_a_packed_table(tmp_path):
     plain = FORMS["scores"].format(name="a").encode()
-    assert read_scores(written(tmp_path, gzip.compress(plain))).equals(read_scores(written(tmp_path, plain)))
+    assert read_scores(written(tmp_path, gzip.compress(plain)))[0].equals(read_scores(written(tmp_path, plain))[0])
     for content in (zlib.compress(plain), b"\x28\xb5\x2f\xfd" + plain, gzip.compress(gzip.compress(plain))):
         with pytest.raises(InputError, match=r"this is not a CSV file\. It may be gzipped, not packed in another way"):
             read_scores(written(tmp_path, content))
@@ -152,6 +152,6 @@ def test_a_table_that_is_too_large(tmp_path):
 
 
 def test_scores_keep_what_they_hold(tmp_path):
-    table = read_scores(written(tmp_path, "submission,case,value\nA,1,0.5\nB,1,NA\n"))
+    table, _ = read_scores(written(tmp_path, "submission,case,value\nA,1,0.5\nB,1,NA\n"))
     assert table.to_dict(as_series=False) == {"submission": ["A", "B"], "case": ["1", "1"], "value": [0.5, None]}
     assert table.schema["value"] == pl.Float64

@@ -15,7 +15,9 @@ def read(tmp_path):
     def build(text, **options):
         path = tmp_path / "scores.csv"
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return read_scores(path, **options)
+        table, remarks = read_scores(path, **options)
+        build.remarks = remarks
+        return table
 
     return build
 
@@ -57,7 +59,7 @@ def test_windows_and_marks(read):
 def test_gzip(tmp_path):
     path = tmp_path / "scores.csv.gz"
     path.write_bytes(gzip.compress(GOOD.encode()))
-    assert read_scores(path).height == 2
+    assert read_scores(path)[0].height == 2
 
 
 def test_other_names(read):
@@ -83,8 +85,8 @@ def test_a_column_may_take_the_place_of_another(read):
         ("", {}, "not a CSV file"),
         (b"\x89PNG\xff\xfe,\x00\n1,2\n", {}, "not a CSV file|no column 'submission'"),
         ("submission,case\na,1\n", {}, "no column 'value'; found: submission, case"),
-        ("submission;case;value\na;1;2\n", {}, "no column 'submission'; found: submission;case;value"),
-        ("team,case,value\na,1,2\n", {}, "no column 'submission'.*--column submission=team"),
+        ("submission:case:value\na:1:2\n", {}, "no column 'submission'; found: submission:case:value"),
+        ("who,case,value\na,1,2\n", {}, "no column 'submission'.*--column submission=team"),
         (GOOD, {"columns": {"value": "dice"}}, "no column 'dice'"),
         (GOOD, {"columns": {"task": "organ"}}, "no column 'organ'"),
         (GOOD, {"columns": {"team": "submission"}}, "'team' is no column of scores.*submission, case, value"),
@@ -92,7 +94,11 @@ def test_a_column_may_take_the_place_of_another(read):
         (GOOD, {"columns": {"task": "value"}}, "'value' cannot be two things at once"),
         (GOOD + "c,1,good\n", {}, "line 4 has 'good' where a number should be.*NA"),
         (GOOD + 'c,1,"0,5"\nd,1,x\n', {}, "line 4 has '0,5' where a number should be, and 1 more"),
-        ("submission,case,value\na,1,2,3\n", {}, "not a CSV file .*more fields"),
+        (
+            "submission,case,value\na,1,2,3\n",
+            {},
+            "not a CSV file .*line 2 has more fields, 4, than the first line, 3.*decimal comma",
+        ),
     ],
 )
 def test_what_is_wrong_is_said(read, text, options, message):

@@ -82,6 +82,7 @@ def table_of_scores(
     weights: Mapping[str, float] | None = None,
     ranges: Mapping[str, tuple[float, float]] | None = None,
     name: str = "table",
+    remarks: Sequence[str] = (),
 ) -> ScoreTable:
     """Return a table of plain values, to be ranked.
 
@@ -99,6 +100,8 @@ def table_of_scores(
         By how much the rank of a task counts, 1 unless said otherwise.
     ranges
         From where to where values can lie, by task; "" is for tasks that are not named.
+    name, remarks
+        What it is called, and what is to be known about it besides.
     """
     scores = _checked(scores)
     submissions = tuple(sorted(scores["submission"].unique().to_list()))
@@ -126,13 +129,14 @@ def table_of_scores(
         if outside.any():
             index, row = np.argwhere(outside)[0].tolist()
             raise InputError(
-                f"{submissions[index]} has {values[index, row]} in case {rows[row]}, outside the range {_span(measure)}",
+                f"{submissions[index]} has {values[index, row]} in case {rows[row]}, outside the range "
+                f"{_span(measure)}",
                 advice="Mend the value, or the range that was declared (--range)",
             )
         weight = _weight(task, weights or {})
         tasks.append(TaskValues(measure, own, values, np.zeros(values.shape, bool), weight))
     notes = [note for kind in ("submission", "case", "task") for note in _lookalikes(scores[kind].unique(), kind)]
-    return _settled(_Raw(name, submissions, rows, clusters, strata, tasks, notes=tuple(notes)), missing)
+    return _settled(_Raw(name, submissions, rows, clusters, strata, tasks, notes=(*notes, *remarks)), missing)
 
 
 def table_of_challenge(
@@ -331,13 +335,14 @@ def _priced(task: TaskValues, missing: Missing | None, raw: _Raw, notes: list[st
     price = worst if isinstance(missing, str) else float(missing)
     if (price > worst) if higher else (price < worst):
         raise InputError(
-            f"a missing value{where} would cost {price:g}, less than the {worst} of {by}, so that leaving out would pay",
+            f"a missing value{where} would cost {price:g}, less than the {worst} of {by}, so that leaving out would "
+            "pay",
             advice=f"Give a price of {worst} or {'below' if higher else 'above'}, or take worst (--missing worst)",
         )
     if not task.measure.minimum <= price <= task.measure.maximum:
         raise InputError(f"the price {price:g} of a missing value lies outside the range {_span(task.measure)}{where}")
     notes.append(
-        f"{count} missing {'value' if count == 1 else 'values'}{where} {'counts' if count == 1 else 'count'} as {price:g}"
+        f"{count} missing value{'' if count == 1 else 's'}{where} count{'s' if count == 1 else ''} as {price:g}"
         + (f", the worst that anybody has ({by})." if missing == "worst" else ".")
     )
     return replace(task, values=np.where(absent, price, task.values), priced=task.priced | absent)
@@ -364,7 +369,7 @@ def _dropped(task: TaskValues, absent: npt.NDArray[np.bool_], worst: float, raw:
         *most, last = [*better[:_SHOWN], *more]
         notes.append(
             f"Leaving cases out{where} {'raises' if higher else 'lowers'} {', '.join(most)}{' and ' if most else ''}"
-            f"{last} (means, beside {worst:g}, the worst that anybody has, for what is missing)."
+            f"{last} (means, with what is missing counted as {worst:g}, the worst)."
         )
     return replace(task, rows=kept, values=np.where(kept, task.values, np.nan), priced=task.priced & kept)
 

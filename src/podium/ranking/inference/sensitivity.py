@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -131,14 +132,20 @@ def challenge_alternatives(
         yield OtherRule(f"{scheme.name}, mean over quantities" if several else scheme.name, general(scheme))
 
 
-def table_alternatives(table: ScoreTable, scheme: Scheme) -> Iterator[OtherRule]:
-    """Yield other ways to rank a table: other schemes, other weights of its tasks, other prices of what is missing."""
+def table_alternatives(table: ScoreTable, scheme: Scheme, **over_tasks: Any) -> Iterator[OtherRule]:
+    """Yield other ways to rank a table: other schemes, other weights of its tasks, other prices of what is missing.
+
+    Parameters
+    ----------
+    over_tasks
+        Further options of `scheme_rule`, the same for all.
+    """
 
     def by(other: Scheme, emphasis: Mapping[str, float] | None = None) -> Callable[[], Rule]:
-        return lambda: scheme_rule(table, other, emphasis=emphasis)
+        return lambda: scheme_rule(table, other, emphasis=emphasis, **over_tasks)
 
     def under(settled: Callable[[], ScoreTable]) -> Callable[[], Rule]:
-        return lambda: scheme_rule(settled(), scheme)
+        return lambda: scheme_rule(settled(), scheme, **over_tasks)
 
     for other in SCHEMES:
         if other != scheme:
