@@ -47,9 +47,30 @@ def test_a_line_without_its_last_field_has_no_value(read):
     assert read("submission,case,value\na,1\nb,1,2\n")["value"].to_list() == [None, 2.0]
 
 
-@pytest.mark.parametrize("text", [" 0.5", "0.5 ", "+0.5", "5e-1", '"0.5"'])
+@pytest.mark.parametrize(
+    "text",
+    [" 0.5", "0.5 ", "+0.5", "5e-1", "5E-01", '"0.5"', ".5", "0.5000", '"0,5"', "\u00a00.5", "50%", "50 %", "5e1%"],
+)
 def test_ways_to_write_a_number(read, text):
     assert read(f"submission,case,value\na,1,{text}\n")["value"].to_list() == [0.5]
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("5.", 5), ("−5", -5), ("1e3", 1000), ("inf", float("inf")), ("-Infinity", float("-inf")), ("1 234.5", 1234.5),
+        ("1'234.5", 1234.5), ('"1,234.5"', 1234.5), ('"1.234,5"', 1234.5), ('"1.234.567,5"', 1234567.5),
+        ("1\u202f234.5", 1234.5), ("1.234", 1.234), ("0.123", 0.123), ('"0,123"', 0.123),
+    ],
+)  # fmt: skip
+def test_more_ways_to_write_a_number(read, text, number):
+    assert read(f"submission,case,value\na,1,{text}\n")["value"].to_list() == [number]
+
+
+@pytest.mark.parametrize("text", ["1_000", "0x1F", "٣", "1e", "e5", "..5", "1.2.3", '"1,23,456.5"', "5-", "%", "1/2"])
+def test_ways_not_to_write_a_number(read, text):
+    with pytest.raises(InputError, match=r"line 2 has .* where a number should be"):
+        read(f"submission,case,value\na,1,{text}\n")
 
 
 def test_windows_and_marks(read):

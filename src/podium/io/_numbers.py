@@ -45,9 +45,17 @@ def numbers_of(table: pl.DataFrame, path: Path, *, decimal: str | None = None) -
     )
     given = table.filter(~pl.col("nothing"))
     mark = decimal or _mark(given, path)
-    wrong = given.filter(~_is_number(pl.col("body"), mark))
+    others = f"{_GROUPS}|{'[.]' if mark == ',' else ','}"
+    plain = pl.col("body").str.replace_all(others, "").str.replace(mark, ".", literal=True)
+    scaled = plain.str.contains("[eE]")  # what has an exponent gets no other
+    shifted = (plain + "e-2").cast(pl.Float64, strict=False)
+    number = plain.cast(pl.Float64, strict=False)
+    number = pl.when(~pl.col("percent")).then(number).when(scaled).then(number / 100).otherwise(shifted)
+    table = table.with_columns(plain.alias("plain"), number.alias("number"))
+    given = table.filter(~pl.col("nothing"))
+    wrong = given.filter(~_is_number(pl.col("body"), mark) | pl.col("number").is_null())
     if len(wrong):
-        line, value = wrong.row(0, named=True)["line"], wrong.row(0, named=True)["value"]
+        line, value = wrong.select("line", "value").row(0)
         more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
         raise InputError(
             f"line {line} has {value.strip()[:40]!r} where a number should be{more}", path=path, advice=_ADVICE
@@ -60,25 +68,18 @@ def numbers_of(table: pl.DataFrame, path: Path, *, decimal: str | None = None) -
             path=path,
             advice="Write all values alike",
         )
-    plain = (
-        pl.col("body")
-        .str.replace_all(f"{_GROUPS}|{'[.]' if mark == ',' else ','}", "")
-        .str.replace(mark, ".", literal=True)
-    )
-    table = table.with_columns(plain.alias("plain"))
     remarks = []
     if mark == "," and decimal is None:
         remarks.append("Numbers have decimal commas.")
-    grouped = table.filter(~pl.col("nothing") & (pl.col("plain").str.len_chars() < pl.col("body").str.len_chars()))
+    grouped = given.filter(pl.col("plain").str.len_chars() < pl.col("body").str.len_chars())
     if len(grouped):
         body, digits = grouped.select("body", "plain").row(0)
         remarks.append(f"Marks between thousands were taken out: {body!r} was read as {digits}.")
     if percents:
-        body, digits = given["body"][0], table.filter(~pl.col("nothing"))["plain"][0]
-        remarks.append(f"Values are percentages: '{body} %' was read as {float(digits + 'e-2'):.15g}.")
-    number = (pl.col("plain") + pl.lit("e-2" if percents else "")).cast(pl.Float64, strict=False)
-    values = table.select(pl.when(pl.col("nothing") | number.is_nan()).then(None).otherwise(number).alias("value"))
-    return values.to_series(), tuple(remarks)
+        body, fraction = given.select("body", "number").row(0)
+        remarks.append(f"Values are percentages: '{body} %' was read as {fraction}.")
+    value = pl.when(pl.col("nothing") | pl.col("number").is_nan()).then(None).otherwise(pl.col("number"))
+    return table.select(value.alias("value")).to_series(), tuple(remarks)
 
 
 def _mark(given: pl.DataFrame, path: Path) -> str:
