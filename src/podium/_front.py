@@ -220,9 +220,9 @@ def rank(
         "progress": progress,
     }
     if of_run:
+        run = source if isinstance(source, Run) else load(str(source))
         if better or tasks or ranges or any(reading.values()):
             raise InputError("--better, --task, --range and --column are for tables; a run knows its own")
-        run = source if isinstance(source, Run) else load(str(source))
         ranking = run.rank(scheme=general, measures=measures, missing=missing, options=options, **over_tasks, **asked)
         if out is not None or write:
             # A general scheme says nothing about the run unless somebody asks where to put it.

@@ -19,7 +19,7 @@ from podium.run import RunFolder
 __all__ = ["TableSource", "is_table", "ranking_of_table", "score_table_of"]
 
 TableSource: TypeAlias = str | Path | Sequence[str | Path] | pl.DataFrame
-_TASK = re.compile(r"(?P<name>.+?)(?::(?P<better>higher|lower)(?::(?P<weight>[^:]+))?)?", re.DOTALL)
+_SAID = re.compile(r"(?::(?P<better>higher|lower)(?::(?P<weight>[^:]+))?)?")
 _OF_RUNS = ("run.json", "raters.json", "measurements.parquet", "leaderboard.json", "failures.csv")
 
 
@@ -140,15 +140,18 @@ def _chosen(texts: Sequence[str], known: Sequence[str], better: str | None, path
     directions: dict[str, str | None] = {}
     weights: dict[str, float] = {}
     for text in texts:
-        parts = None if text in known else _TASK.fullmatch(text)
-        name = parts["name"] if parts else text
-        if name not in known:
+        # The longest name that fits: what a task is called may itself look like a direction.
+        fitting = sorted((name for name in known if text.startswith(name)), key=len, reverse=True)
+        parts = {name: _SAID.fullmatch(text.removeprefix(name)) for name in fitting}
+        name = next((name for name, said in parts.items() if said), text)
+        said = parts.get(name)
+        if not said:
             raise _no_task(name, known, path)
         if name in directions:
             raise InputError(f"the task {name} is named twice")
-        directions[name] = (parts and parts["better"]) or better
-        if parts and parts["weight"]:
-            weights[name] = _weight(name, parts["weight"])
+        directions[name] = said["better"] or better
+        if said["weight"]:
+            weights[name] = _weight(name, said["weight"])
     for name in known or [""]:
         if not texts:
             directions[name] = better

@@ -18,7 +18,7 @@ from podium.io import _workbooks
 from podium.io._dialects import Grid, csv_grid, grid_of
 from podium.io._layouts import LAYOUTS, SCORE_COLUMNS, Long, long_table
 from podium.io._numbers import numbers_of
-from podium.io.inputs import note, open_input
+from podium.io.inputs import open_input
 from podium.model import InputError
 
 __all__ = ["LAYOUTS", "MAX_SCORES_BYTES", "SCORE_COLUMNS", "TABLE_SUFFIXES", "read_scores", "scores_of_frame"]
@@ -187,7 +187,6 @@ def _converted(path: Path, kind: str, sheet: str | None) -> tuple[dict[str, Any]
         if len(table) > MAX_SCORES_BYTES:
             process.kill()
             raise InputError(f"the table unpacks to more than {MAX_SCORES_BYTES:,} bytes", path=path)
-    note(path)
     facts: dict[str, Any] = json.loads(first) if first.endswith(b"\n") else {}
     if "refused" in facts:
         raise InputError(facts["refused"], path=path)
