@@ -65,15 +65,15 @@ def csv_grid(content: bytes, path: Path, *, separator: str | None = None, encodi
 
 def grid_of(lines: pl.DataFrame, remarks: tuple[str, ...] = (), *, first_line: int = 1) -> Grid:
     """Return lines of text as a grid: empty lines and columns are left out, and so are titles above the header."""
-    lines = lines.rename({name: str(index) for index, name in enumerate(lines.columns)}).fill_null("")
-    lines = lines.with_columns(pl.int_range(first_line, first_line + pl.len(), dtype=pl.UInt32).alias("line"))
-    texts = [name for name in lines.columns if name != "line"]
-    full = pl.sum_horizontal(pl.col(texts).str.strip_chars() != "") if texts else pl.lit(0)
-    lines = lines.filter(full > 0)
+    lines = lines.rename({name: str(index) for index, name in enumerate(lines.columns)})
+    texts = lines.columns
+    lines = lines.with_row_index("line", offset=first_line)
+    filled_cells = pl.col(texts).str.contains(r"\S").fill_null(value=False)
+    lines = lines.filter(pl.any_horizontal(filled_cells)).with_columns(pl.col(texts).fill_null(""))
     if lines.is_empty():
         return Grid([], lines, remarks)
-    filled = [name for name in texts if (lines[name].str.strip_chars() != "").any()]
-    counts = lines.head(_LINES).select(full).to_series().to_list()
+    filled = [name for name in texts if lines[name].str.contains(r"\S").any()]
+    counts = lines.head(_LINES).select(pl.sum_horizontal(filled_cells)).to_series().to_list()
     titles = next((index for index, count in enumerate(counts) if count > 1), 0) if len(filled) > 1 else 0
     if titles:
         passed = next(text.strip() for text in lines.select(filled).row(0) if text.strip())
@@ -89,13 +89,13 @@ def grid_of(lines: pl.DataFrame, remarks: tuple[str, ...] = (), *, first_line: i
 def _as_utf8(content: bytes, encoding: str | None, path: Path) -> tuple[bytes, tuple[str, ...]]:
     """Return text in UTF-8 without a mark, and what was guessed."""
     mark = next((mark for mark in _MARKS if content.startswith(mark)), b"")
+    body = content[len(mark) :] if mark else content
     if encoding is not None:
-        return _decoded(content.removeprefix(mark), encoding, path), ()
+        return _decoded(body, encoding, path), ()
+    if mark == codecs.BOM_UTF8 and _is_utf8(body):
+        return body, ()
     if mark:
-        body = content[len(mark) :]
-        return (body if _is_utf8(body) else _decoded(body, "utf-8", path)) if mark == codecs.BOM_UTF8 else _decoded(
-            body, _MARKS[mark], path
-        ), ()
+        return _decoded(body, _MARKS[mark], path), ()
     start = content[:_SAMPLE]
     for name, zeros in (("utf-16-le", start[1::2]), ("utf-16-be", start[::2])):
         if len(zeros) > 1 and zeros.count(0) > 0.8 * len(zeros) and start.count(0) < 0.6 * len(start):
