@@ -19,7 +19,7 @@ def rank(
     source: Annotated[
         list[Path],
         typer.Argument(
-            metavar="RUN|TABLE...",
+            metavar="RUN|TABLE",
             help="A run folder, or a table (CSV of any kind, Parquet, Excel) with the columns submission, case, value, "
             "and optionally task, cluster and stratum, or with teams, metrics or cases as columns. Or a folder of "
             "tables or several, one for each team.",
