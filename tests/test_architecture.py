@@ -31,7 +31,8 @@ ALLOWED = {
 EVERYTHING = {"metrics", "io", "ranking", "run", "raters", "challenges", "report", "algorithms", "_jit"}
 ALLOWED |= {
     "testing": EVERYTHING,
-    "_front": EVERYTHING,
+    "_front_tables": EVERYTHING,
+    "_front": {"_front_tables", *EVERYTHING},
     "__init__": {"_front", *EVERYTHING},
     "cli": {"_front", "__init__", "testing", *EVERYTHING},
 }

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from podium._front_tables import TableSource, is_table, ranking_of_table, score_table_of
 from podium.challenges import challenges, get_challenge
-from podium.io import MAX_VOXELS, read_label_map, read_scores
+from podium.io import MAX_VOXELS, read_label_map
 from podium.metrics import LabelMapComparison, compare_label_maps, surface_dice
 from podium.metrics.surface import Boundary
 from podium.model import Challenge, InputError
-from podium.ranking import Ranking, scheme_named, scheme_rule, table_of_scores
+from podium.ranking import Ranking, scheme_named
 from podium.ranking.inference.intervals import Method
-from podium.ranking.inference.sensitivity import table_alternatives
 from podium.ranking.inference.significance import Adjustment
 from podium.ranking.score_table import Missing
 from podium.raters import PERCENTILES, RatedChallenge, Survey, survey_raters
@@ -126,7 +126,7 @@ def load(run: AnyPath, *, challenge: Challenge | None = None) -> Run:
 
 
 def rank(
-    source: AnyPath | Run,
+    source: Run | TableSource,
     *,
     better: str | None = None,
     scheme: str | Scheme | None = None,
@@ -135,7 +135,15 @@ def rank(
     alpha: float = 0.05,
     missing: Missing | None = None,
     tasks: Sequence[str] = (),
+    ranges: Mapping[str, tuple[float, float]] | None = None,
+    consensus: str | None = None,
+    differences: str | None = None,
     columns: Mapping[str, str] | None = None,
+    layout: str | None = None,
+    separator: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
     measures: Sequence[tuple[str, str]] = (),
     options: Options | None = None,
     bootstrap: int = 1000,
@@ -152,18 +160,26 @@ def rank(
     Parameters
     ----------
     source
-        A run, a run folder, or a CSV table with the columns submission, case, value, and optionally task, cluster and
-        stratum.
+        A run, a run folder, or a table: CSV of any kind, Parquet, Excel, or a Polars table, with the columns
+        submission, case, value, and optionally task, cluster and stratum, or with teams, metrics or cases as columns;
+        or a folder of tables or several files, one for each team. What was guessed is in the notes of the board.
     better
-        Of a table: whether "higher" or "lower" values are better.
+        Of a table: whether "higher" or "lower" values are better, in tasks that do not say so.
     scheme
         None or "own" for a challenge's own rules; "aggregate-then-rank", "rank-then-aggregate" or "test-then-rank".
     statistic, adjustment, alpha
         What aggregates; and of tests, how p-values are adjusted and what is significant.
     missing
-        What a missing value costs in a general scheme: "drop", "worst", or a number.
-    tasks, columns
-        Of a table: which tasks, if not all; and what its columns are called, where it is something else.
+        What a missing value costs in a general scheme: "worst" (that anybody has in the task), a number that is at
+        least as bad, or "drop" (the case, for everybody).
+    tasks, ranges
+        Of a table: which tasks, if not all, each with its direction and weight if it has them: "HD95:lower:2"; and
+        from where to where values can lie, by task, "" for all others.
+    consensus, differences
+        How ranks of several tasks are averaged, and how differences in tests are compared; see `scheme_rule` and
+        `scheme_named`.
+    columns, layout, separator, decimal, encoding, sheet
+        Of a table: how it is to be read, where that cannot or should not be guessed; see `podium.io.read_scores`.
     measures, options
         Of a run: by what a general scheme ranks, as (name, target); and options that change scores only.
     bootstrap, seed, level, interval, jobs, progress
@@ -172,8 +188,19 @@ def rank(
         A folder for tables and JSON. With `write`, a run's own is taken where none is given; under other options than
         those of its published board, a folder of its own in it.
     """
-    of_run = isinstance(source, Run) or Path(source).is_dir()
+    of_run = isinstance(source, Run) or not is_table(source)
     named: dict[str, Any] = {"statistic": statistic, "adjustment": adjustment, "alpha": alpha}
+    if differences is not None:
+        named["differences"] = differences
+    over_tasks: dict[str, Any] = {} if consensus is None else {"consensus": consensus}
+    reading: dict[str, Any] = {
+        "columns": columns,
+        "layout": layout,
+        "separator": separator,
+        "decimal": decimal,
+        "encoding": encoding,
+        "sheet": sheet,
+    }
     general = scheme if not isinstance(scheme, str) else None
     if isinstance(scheme, str) and scheme != "own":
         general = scheme_named(scheme, **named)
@@ -193,36 +220,20 @@ def rank(
         "progress": progress,
     }
     if of_run:
-        if better or columns or tasks:
-            raise InputError("--better, --column and --task are for tables; a run knows its own")
-        run = source if isinstance(source, Run) else load(source)
-        ranking = run.rank(scheme=general, measures=measures, missing=missing, options=options, **asked)
+        run = source if isinstance(source, Run) else load(str(source))
+        if better or tasks or ranges or any(reading.values()):
+            raise InputError("--better, --task, --range and --column are for tables; a run knows its own")
+        ranking = run.rank(scheme=general, measures=measures, missing=missing, options=options, **over_tasks, **asked)
         if out is not None or write:
             # A general scheme says nothing about the run unless somebody asks where to put it.
             own = run.folder if general is None else None
             ranking.folder = write_ranking(ranking, run.challenge.options, None if out is None else Path(out), own)
         return ranking
-    path = Path(str(source))
     if measures or options:
         raise InputError("--metric and --option are for runs of a challenge, this is a table")
-    if not path.exists():
-        raise InputError("there is no such run folder or table", path=path)
-    scores = read_scores(path, columns=columns)
-    if better is None:
-        raise InputError("a table does not say which values are better", advice="Say --better higher or --better lower")
-    if chosen := _names(tasks):
-        known = sorted(scores["task"].unique().to_list()) if "task" in scores.columns else []
-        if unknown := [task for task in chosen if task not in known]:
-            raise InputError(
-                f"there is no task {unknown[0]!r}", path=path, advice=f"There are: {', '.join(known) or 'none'}"
-            )
-        scores = scores.filter(scores["task"].is_in(list(chosen)))
-    table = table_of_scores(scores, better=better, missing=missing, name=path.name)
-    if general is None:
-        raise InputError("a table has no rules of its own", advice="Give a scheme, such as aggregate-then-rank")
-    rule = general
-    made_with = {"scheme": rule.name, "better": better, "missing": missing, "tasks": list(chosen)}
-    ranking = Ranking(scheme_rule(table, rule), lambda: table_alternatives(table, rule), made_with=made_with, **asked)
+    settled: dict[str, Any] = {"better": better, "missing": missing, "tasks": _names(tasks), "ranges": ranges or {}}
+    table = score_table_of(source, **settled, **reading)  # type: ignore[arg-type]  # it is no run
+    ranking = ranking_of_table(table, general, over_tasks=over_tasks, made_with=settled | over_tasks, **asked)
     if out is not None:
         ranking.folder = write_ranking(ranking, {}, Path(out), None)
     return ranking

@@ -138,6 +138,113 @@ def test_other_names_of_columns_tasks_and_compression(tmp_path):
     assert "there is no task 'brain'. There are: liver, lung" in result.stderr
 
 
+TASKS = "Team,Image,Dice,HD95\nA,1,0.9,5\nB,1,0.8,2\nC,1,0.7,3\nA,2,0.8,6\nB,2,0.7,1\nC,2,0.6,2\n"
+
+
+def columns_of(result):
+    assert result.exit_code == 0, result.output
+    return [column["name"] for column in json.loads(result.stdout)["columns"] if not column["name"].endswith("rank")]
+
+
+def places_of(result):
+    assert result.exit_code == 0, result.output
+    return {entry["submission"]: entry["place"] for entry in json.loads(result.stdout)["entries"]}
+
+
+def test_tasks_have_a_direction_and_a_weight_each(rank):
+    """Dice ranks 1 2 3, HD95 ranks 3 1 2: sums 4 3 5; with HD95 twice 7 4 7; with Dice thrice 6 7 11."""
+    both = rank(TASKS, "--task", "Dice:higher", "--task", "HD95:lower", "--json")
+    assert columns_of(both) == ["Dice", "HD95"]
+    assert places_of(both) == {"A": 2, "B": 1, "C": 3}
+    assert "Metrics are columns: Dice, HD95." in json.loads(both.stdout)["notes"]
+    twice = rank(TASKS, "--better", "higher", "--task", "Dice", "--task", "HD95:lower:2", "--json")
+    assert places_of(twice) == {"A": 2, "B": 1, "C": 2}
+    thrice = rank(TASKS, "--better", "lower", "--task", "Dice:higher:3", "--task", "HD95", "--json")
+    assert places_of(thrice) == {"A": 1, "B": 2, "C": 3}
+    assert columns_of(rank(TASKS, "--task", "HD95:lower", "--json")) == ["HD95"]
+
+
+def test_a_task_may_have_a_colon_in_its_name(rank):
+    rows = [("A", "1", 1.0), ("B", "1", 2.0)]
+    table = "submission,case,task,value\n" + "".join(
+        f"{t},{c},{task},{v}\n" for task in ("a", "a:lower", "x:y") for t, c, v in rows
+    )
+    assert columns_of(rank(table, "--better", "higher", "--task", "a:lower", "--json")) == ["a:lower"]
+    result = rank(table, "--task", "a:lower:higher", "--task", "x:y:lower:2", "--json")
+    assert columns_of(result) == ["a:lower", "x:y"]
+    assert places_of(result) == {"A": 1, "B": 2}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--task", "Dice", "--task", "HD95:lower"), "does not say which values are better in Dice"),
+        ((), "--better lower, or for each task: --task Dice:higher"),
+        (("--better", "higher", "--task", "HD95:lower"), "--better higher is for none. Name every task"),
+        (("--task", "HD95:lower:2"), "the weight of a single task changes nothing. Name every task"),
+        (("--task", "HD95:bigger"), "there is no task 'HD95:bigger'. There are: Dice, HD95"),
+        (("--task", "HD95:lower:two", "--task", "Dice:higher"), "the weight of HD95 is 'two'"),
+        (("--task", "HD95:lower:0", "--task", "Dice:higher"), "the weight of HD95 is 0"),
+        (("--task", "HD95:lower", "--task", "HD95:higher"), "the task HD95 is named twice"),
+        (("--better", "higher", "--range", "0:1"), "A has 5.0 in case HD95/1, outside the range 0 to 1"),
+        (("--better", "higher", "--range", "DSC=0:1"), "there is no task 'DSC'"),
+        (("--better", "higher", "--range", "0-1"), "--range 0-1 is not of the form LOW:HIGH"),
+        (("--better", "higher", "--range", "low:high"), "--range low:high is not of the form LOW:HIGH"),
+    ],
+)
+def test_what_is_unclear_about_tasks_is_said(rank, arguments, words):
+    result = rank(TASKS, *arguments)
+    assert result.exit_code == 1, result.output
+    assert words in result.stderr
+
+
+def test_a_range_is_declared(rank, tmp_path):
+    arguments = ("--better", "higher", "--range", "Dice=0:1", "--range", "0:", "--out", tmp_path / "out")
+    assert rank(TASKS, *arguments).exit_code == 0
+    options = json.loads((tmp_path / "out" / "leaderboard.json").read_text())["options"]
+    assert options["ranges"]["Dice"] == [0, 1]
+
+
+def test_tables_of_other_kinds(rank, tmp_path):
+    frame = pl.read_csv(csv_of(VALUES).encode())
+    frame.write_parquet(tmp_path / "table.parquet")
+    frame.write_excel(tmp_path / "table.xlsx")
+    teams = tmp_path / "teams"
+    teams.mkdir()
+    for (team,), part in frame.group_by("submission"):
+        part.drop("submission").write_csv(teams / f"{team}.csv")
+    expected = {"good": 1, "close": 2, "poor": 3}
+    for source in (tmp_path / "table.parquet", tmp_path / "table.xlsx", teams):
+        assert places_of(rank(source, "--better", "higher", "--json")) == expected
+    several = CliRunner().invoke(app, ["rank", *map(str, teams.iterdir()), "--better", "higher", "--json"])
+    assert places_of(several) == expected
+    german = csv_of(VALUES).replace(",", ";").replace(".", ",")
+    shown = rank(german, "--better", "higher")
+    assert "Columns are separated by semicolons." in shown.stdout
+    assert "Numbers have decimal commas." in shown.stdout
+    plain = rank(german, "--better", "higher", "--separator", ";", "--decimal", ",", "--encoding", "utf-8")
+    assert "Numbers have decimal commas." not in plain.stdout
+    assert places_of(rank(tmp_path / "table.xlsx", "--better", "higher", "--sheet", "1", "--json")) == expected
+    wide = rank("case,good,close\n1,0.9,0.8\n2,0.9,0.7\n", "--better", "higher", "--layout", "wide", "--json")
+    assert places_of(wide) == {"good": 1, "close": 2}
+
+
+def test_an_empty_folder_and_what_is_missing(rank, tmp_path):
+    (tmp_path / "empty").mkdir()
+    assert "not a run folder" in rank(tmp_path / "empty", "--better", "higher").stderr
+    assert "there is no such run folder or table" in rank(tmp_path / "nowhere", "--better", "higher").stderr
+
+
+def test_sensitivity_tells_of_other_prices_for_missing_values(rank, tmp_path):
+    table = csv_of(VALUES).replace("good,1,0.9\n", "good,1,NA\n")
+    result = rank(table, "--better", "higher", "--missing", "drop", "--bootstrap", 50, "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert "Leaving cases out raises good by" in result.stdout
+    assert "missing values: worst" in pl.read_csv(tmp_path / "out" / "sensitivity.csv")["rule"].to_list()
+    cheap = rank(table, "--better", "higher", "--missing", "0.6")
+    assert "would cost 0.6, less than the 0.4 of poor in case 2" in cheap.stderr
+
+
 GOOD = csv_of(VALUES)
 
 
@@ -163,9 +270,9 @@ GOOD = csv_of(VALUES)
         (
             GOOD.replace("poor,1,0.5", "poor,1,NA"),
             ("--better", "higher"),
-            "1 of 24 values are missing, for instance poor in case 1",
+            "1 of 24 values is missing, for instance poor in case 1",
         ),
-        (GOOD.replace("value", "score"), ("--better", "higher"), "there is no column 'value'"),
+        (GOOD.replace("value", "colour"), ("--better", "higher", "--layout", "long"), "there is no column 'value'"),
         ("submission,case,value\n", ("--better", "higher"), "the table has no rows"),
         ("", ("--better", "higher"), "not a CSV file"),
         ("submission,case,value\na,1,NA\nb,1,\n", ("--better", "higher", "--missing", "0"), "every value is missing"),

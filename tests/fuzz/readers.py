@@ -345,7 +345,15 @@ def timing_seeds() -> list[bytes]:
 
 def scores_seeds() -> list[bytes]:
     plain = b"submission,case,value,task\nA,1,0.5,x\nB,1,NA,x\nA,2,,y\n"
-    return [plain, regzip(plain), b'case,value,submission\n"a,b",1e3,"q ""x"""\n']
+    people = "Team;Bild;Dice;HD95\r\nK\u00f6ln;1;0,5;1.234,5\r\nB;1;NA;85 %\r\n"
+    return [
+        plain,
+        regzip(plain),
+        b'case,value,submission\n"a,b",1e3,"q ""x"""\n',
+        people.encode("cp1252"),
+        b"\xff\xfe" + people.replace(";", "\t").encode("utf-16-le"),
+        b"sep=;\ncase;A;B\n1;50%;60%\n2;70%;80%\n",
+    ]
 
 
 # Archives
@@ -429,7 +437,8 @@ _NUMPY = (b"'descr'", b"'fortran_order'", b"'shape'", b"True", b"False", b"'<f8'
           b"'<f8', (2,)", b"[('a', '<f8')]", b"1L", b"__import__('os')", b"\x93NUMPY\x01\x00",
           b"V8", b"'<m8[s]'")  # fmt: skip
 _CSV = (b",", b'"', b"\r", b"\n", b";", b"submission", b"case", b"value", b"seconds", b"frames", b":", b"\xef\xbb\xbf",
-        b"NA", b"\xc2\x85", b"\xe2\x80\xae", b"\xed\xa0\x80", b"task", b"cluster", b"\x28\xb5\x2f\xfd")  # fmt: skip
+        b"NA", b"\xc2\x85", b"\xe2\x80\xae", b"\xed\xa0\x80", b"task", b"cluster", b"\x28\xb5\x2f\xfd",
+        b"%", b"\t", b"sep=;\n", b"team", b"\xff\xfe")  # fmt: skip
 _ZIP = (b"PK\x01\x02", b"PK\x03\x04", b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07", b"../x", b"/x", b"C:\\x", b"team",
         b"\x01\x00\x10\x00", b"\x09\x70", b"a/" * 40)  # fmt: skip
 _TAR = (b"../x", b"/etc/x", b"ustar\0", b"ustar  \0", b"0", b"1", b"2", b"3", b"5", b"6", b"7", b"x", b"g", b"L", b"K",

@@ -1,14 +1,19 @@
 """Text made to do harm: tables that take memory, names that take over a terminal, packed bombs."""
 
 import gzip
+import io
 import os
+import random
+import struct
 import subprocess
 import sys
 import textwrap
+import zipfile
 import zlib
 
 import polars as pl
 import pytest
+import xlsxwriter
 
 from podium.io import read_scores, read_timing, scores
 from podium.io.tables import MAX_TEXT_BYTES, read_csv, read_lines
@@ -93,7 +98,7 @@ def test_a_packed_table_that_is_a_bomb(tmp_path, monkeypatch, make):
 
 def test_a_packed_table(tmp_path):
     plain = FORMS["scores"].format(name="a").encode()
-    assert read_scores(written(tmp_path, gzip.compress(plain))).equals(read_scores(written(tmp_path, plain)))
+    assert read_scores(written(tmp_path, gzip.compress(plain)))[0].equals(read_scores(written(tmp_path, plain))[0])
     for content in (zlib.compress(plain), b"\x28\xb5\x2f\xfd" + plain, gzip.compress(gzip.compress(plain))):
         with pytest.raises(InputError, match=r"this is not a CSV file\. It may be gzipped, not packed in another way"):
             read_scores(written(tmp_path, content))
@@ -152,6 +157,93 @@ def test_a_table_that_is_too_large(tmp_path):
 
 
 def test_scores_keep_what_they_hold(tmp_path):
-    table = read_scores(written(tmp_path, "submission,case,value\nA,1,0.5\nB,1,NA\n"))
+    table, _, *_ = read_scores(written(tmp_path, "submission,case,value\nA,1,0.5\nB,1,NA\n"))
     assert table.to_dict(as_series=False) == {"submission": ["A", "B"], "case": ["1", "1"], "value": [0.5, None]}
     assert table.schema["value"] == pl.Float64
+
+
+# Workbooks and Parquet: small files that unpack to anything
+
+
+def zipped(**members):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(f"xl/{name}.xml", content)
+    return stream.getvalue()
+
+
+def workbook(*cells):
+    stream = io.BytesIO()
+    with xlsxwriter.Workbook(stream, {"in_memory": True}) as book:
+        sheet = book.add_worksheet()
+        for row, column, content in cells:
+            sheet.write(row, column, content)
+    return stream.getvalue()
+
+
+def parquet(**columns):
+    stream = io.BytesIO()
+    pl.select(**columns).write_parquet(stream)
+    return stream.getvalue()
+
+
+GOOD_BOOK = [(0, 0, "submission"), (0, 1, "case"), (0, 2, "value"), (1, 0, "a"), (1, 1, "b"), (1, 2, 0.5)]
+GOOD_PARQUET = {"submission": pl.lit("a"), "case": pl.lit("b"), "value": pl.lit(0.5)}
+
+
+def test_a_workbook_that_is_a_bomb(tmp_path, monkeypatch):
+    monkeypatch.setattr(scores, "MAX_SCORES_BYTES", 2**20)
+    bomb = zipped(workbook="<x/>", sharedStrings=bytes(2**20 + 7))
+    with pytest.raises(InputError, match="the table unpacks to more than 1,048,576 bytes"):
+        read_scores(written(tmp_path, bomb))
+    liar = bomb.replace(struct.pack("<I", 2**20 + 7), struct.pack("<I", 9))
+    with pytest.raises(InputError, match="the workbook is damaged, or too large"):
+        read_scores(written(tmp_path, liar))
+
+
+def test_a_workbook_with_a_cell_far_away(tmp_path):
+    """Seventeen thousand million cells, two of them used."""
+    with pytest.raises(InputError, match="the workbook is damaged, or too large"):
+        read_scores(written(tmp_path, workbook((0, 0, "submission"), (1048575, 16383, "x"))))
+
+
+def test_a_parquet_file_that_is_a_bomb(tmp_path, monkeypatch):
+    monkeypatch.setattr(scores, "MAX_SCORES_BYTES", 2**20)
+    long = parquet(submission=pl.repeat("a" * 1000, 2000))
+    many = parquet(submission=pl.repeat("a", 2**20 + 1))
+    assert len(long) < 20_000
+    with pytest.raises(InputError, match="the table unpacks to more than 1,048,576 bytes"):
+        read_scores(written(tmp_path, long))
+    with pytest.raises(InputError, match="1,048,577 rows and 1 columns, more than are read"):
+        read_scores(written(tmp_path, many))
+
+
+@pytest.mark.parametrize("content", [workbook(*GOOD_BOOK), parquet(**GOOD_PARQUET)], ids=["Excel", "Parquet"])
+def test_damaged_workbooks_and_parquet_files(tmp_path, content):
+    assert read_scores(written(tmp_path, content))[0].rows() == [("a", "b", 0.5)]
+    draw = random.Random(3)
+    damaged = [content[: len(content) // 2], content[:9], gzip.compress(content)]
+    for _ in range(5):
+        broken = bytearray(content)
+        for _ in range(20):
+            broken[draw.randrange(4, len(broken))] = draw.randrange(256)
+        damaged.append(bytes(broken))
+    refused = 0
+    for part in damaged:
+        try:
+            read_scores(written(tmp_path, part))
+        except InputError as error:
+            refused += 1
+            assert len(str(error)) < 600  # noqa: PT017
+    assert refused >= 6
+
+
+def test_names_in_workbooks_that_cannot_be_shown(tmp_path):
+    for content in (
+        workbook(*GOOD_BOOK[:3], (1, 0, "a\x07b"), *GOOD_BOOK[4:]),
+        parquet(**{**GOOD_PARQUET, "submission": pl.lit("a\x07b")}),
+        "case,a\u202eb,c\n1,0.5,0.6\n",
+    ):
+        with pytest.raises(InputError, match="characters that cannot be shown"):
+            read_scores(written(tmp_path, content))

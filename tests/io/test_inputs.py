@@ -14,6 +14,7 @@ from pathlib import Path
 import h5py
 import label_files
 import numpy as np
+import polars as pl
 import pytest
 import SimpleITK
 from scipy.io import savemat
@@ -181,6 +182,19 @@ def read_matrix(path):
 
 
 SCORES = "submission,case,value\na,1,0.5\n"
+
+
+def folder_of_scores(folder):
+    for name in ("a.csv", "b.tsv", "notes.md"):
+        (folder / name).write_text("case,value\n1,0.5\n")
+    return folder, {folder / "a.csv", folder / "b.tsv"}
+
+
+def scores_parquet(folder):
+    pl.DataFrame({"submission": ["a"], "case": ["1"], "value": [0.5]}).write_parquet(folder / "scores.parquet")
+    return folder / "scores.parquet", {folder / "scores.parquet"}
+
+
 READ = {
     "NIfTI": (read_label_map, nifti("labels.nii")),
     "NIfTI, gzipped": (read_label_map, nifti("labels.nii.gz")),
@@ -206,6 +220,8 @@ READ = {
     "timing": (read_timing, text("case,seconds\none,1\n", "timing.csv")),
     "scores": (read_scores, text(SCORES)),
     "scores, gzipped": (read_scores, text(SCORES, "text.csv.gz")),
+    "scores, a file for each team": (read_scores, folder_of_scores),
+    "scores, Parquet": (read_scores, scores_parquet),
     "text": (read_text, text('"thorax"', "region.json")),
     "plane": (lambda path: read_plane(path, axis=1, index=2, shape=LABELS.shape), nifti("image.nii.gz")),
 }

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import podium
+from podium import _front, _front_tables
 from podium.model import InputError
 from podium.ranking import Ranking
 from podium.ranking.inference.confidence import assess_confidence
@@ -195,3 +196,33 @@ def test_a_table_from_the_front_door(tmp_path):
     assert ranking.made_with == {"scheme": "mean then rank", "better": "higher", "missing": None, "tasks": []}
     assert ranking.folder == tmp_path / "out"
     assert json.loads((tmp_path / "out" / "ranking.json").read_text())["stability"]["resamples"] == 200
+
+
+def test_a_table_in_memory_is_ranked_like_a_file():
+    wide = pl.DataFrame({"case": ["1", "2"], "a": [0.5, 0.6], "b": [0.7, 0.8]})
+    ranking = podium.rank(wide, better="higher", bootstrap=0)
+    assert ranking.places == {"b": 1, "a": 2}
+    assert ranking.leaderboard.notes == ("Teams are columns: a, b.",)
+    with pytest.raises(InputError, match="--sheet are for files"):
+        podium.rank(wide, better="higher", sheet="1")
+
+
+def test_options_of_schemes_are_passed_on(monkeypatch):
+    """What they mean is the scheme's; where nothing was said, nothing is passed on."""
+    given = {}
+
+    def recording(name, module, function):
+        def call(*arguments, **options):
+            given[name] = {key: options.pop(key) for key in ("consensus", "differences") if key in options}
+            return function(*arguments, **options)
+
+        monkeypatch.setattr(module, function.__name__, call)
+
+    recording("rule", _front_tables, _front_tables.scheme_rule)
+    recording("scheme", _front, _front.scheme_named)
+    table = pl.DataFrame({"case": ["1", "2"], "a": [0.5, 0.6], "b": [0.7, 0.8]})
+    podium.rank(table, better="higher", bootstrap=0)
+    assert given == {"rule": {}, "scheme": {}}
+    ranking = podium.rank(table, better="higher", bootstrap=0, consensus="average", differences="raw")
+    assert given == {"rule": {"consensus": "average"}, "scheme": {"differences": "raw"}}
+    assert ranking.made_with["consensus"] == "average"

@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 def rank(
     context: typer.Context,
     source: Annotated[
-        Path,
+        list[Path],
         typer.Argument(
-            metavar="RUN|TABLE.csv",
-            help="A run folder, or a CSV table with the columns submission, case, value, and optionally task, cluster "
-            "and stratum.",
+            metavar="RUN|TABLE",
+            help="A run folder, or a table (CSV of any kind, Parquet, Excel) with the columns submission, case, value, "
+            "and optionally task, cluster and stratum, or with teams, metrics or cases as columns. Or a folder of "
+            "tables or several, one for each team.",
         ),
     ],
     *,
@@ -37,21 +38,52 @@ def rank(
         str, typer.Option(help="Of p-values in test-then-rank: none, holm, bonferroni or benjamini-hochberg.")
     ] = "none",
     alpha: Annotated[float, typer.Option(help="What is significant in test-then-rank.")] = 0.05,
-    task: Annotated[
-        list[str] | None, typer.Option(help="A task of the table, if not all; repeat for more.", metavar="NAME")
+    consensus: Annotated[
+        str | None,
+        typer.Option(help="Which ranks are averaged over tasks, where equals share one: minimum or average."),
     ] = None,
-    better: Annotated[str | None, typer.Option(help="For a table: are higher or lower values better?")] = None,
+    differences: Annotated[
+        str | None, typer.Option(help="In tests, are ties those on paper, or of raw binary numbers: paper or raw?")
+    ] = None,
+    task: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A task of the table, if not all, perhaps with its direction and weight; repeat for more.",
+            metavar="NAME[:higher|lower[:WEIGHT]]",
+        ),
+    ] = None,
+    better: Annotated[
+        str | None,
+        typer.Option(help="For a table: are higher or lower values better, in tasks that do not say?"),
+    ] = None,
+    limits: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--range", help="From where to where values can lie, of all tasks or of one.", metavar="[TASK=]LOW:HIGH"
+        ),
+    ] = None,
     missing: Annotated[
         str | None,
         typer.Option(
-            help="What a missing value costs in a general scheme: drop (leaves the case out), worst (of the case), or "
-            "a number.",
+            help="What a missing value costs in a general scheme: worst (that anybody has in the task), a number (at "
+            "least as bad), or drop (leaves the case out).",
         ),
     ] = None,
     column: Annotated[
         list[str] | None,
-        typer.Option(help="What a column is called in the table; repeat for more.", metavar="submission=NAME"),
+        typer.Option(
+            help="What a column is called in the table; repeat for more. One may be case and cluster.",
+            metavar="submission=NAME",
+        ),
     ] = None,
+    layout: Annotated[
+        str | None,
+        typer.Option(help="Of a table: long, wide (teams are columns), metrics or cases (are columns)."),
+    ] = None,
+    separator: Annotated[str | None, typer.Option(help="Between columns: , or ; or tab.")] = None,
+    decimal: Annotated[str | None, typer.Option(help="The decimal mark: . or ,")] = None,
+    encoding: Annotated[str | None, typer.Option(help="Of a table: utf-8, utf-16, cp1252, ...")] = None,
+    sheet: Annotated[str | None, typer.Option(help="Of a workbook, by name or number.")] = None,
     metric: Annotated[
         list[str] | None,
         typer.Option(help="By what a general scheme ranks a run; repeat for more.", metavar="METRIC[:TARGET]"),
@@ -78,7 +110,7 @@ def rank(
 
         with stages_done() as progress:
             ranking = podium.rank(
-                source,
+                source if len(source) > 1 else source[0],
                 better=better,
                 scheme=scheme,
                 statistic=statistic,
@@ -86,7 +118,15 @@ def rank(
                 alpha=alpha,
                 missing=_missing(missing),
                 tasks=task or (),
+                ranges=_ranges(limits),
+                consensus=consensus,
+                differences=differences,
                 columns=given_options(column, flag="--column", form="submission=NAME"),
+                layout=layout,
+                separator=separator,
+                decimal=decimal,
+                encoding=encoding,
+                sheet=sheet,
                 measures=[(name, target) for name, _, target in (text.partition(":") for text in metric or [])],
                 options=given_options(option),
                 bootstrap=bootstrap,
@@ -122,3 +162,20 @@ def _missing(text: str | None) -> Missing | None:
         raise InputError(
             f"there is no way {text!r} to treat missing values", advice="Say drop, worst, or a number"
         ) from None
+
+
+def _ranges(texts: list[str] | None) -> dict[str, tuple[float, float]]:
+    """Return LOW:HIGH, or TASK=LOW:HIGH, by task; an end that is left out is none."""
+    from podium.model import InputError
+
+    ranges = {}
+    for text in texts or []:
+        task, _, ends = text.rpartition("=")
+        low, colon, high = ends.partition(":")
+        try:
+            ranges[task] = float(low or "-inf"), float(high or "inf")
+        except ValueError:
+            colon = ""
+        if not colon:
+            raise InputError(f"--range {text} is not of the form LOW:HIGH or TASK=LOW:HIGH")
+    return ranges

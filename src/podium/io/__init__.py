@@ -12,13 +12,15 @@ from podium.io.documents import (
 )
 from podium.io.inputs import digest, noting_files, read_text
 from podium.io.labelmaps import MAX_VOXELS, SUFFIXES, read_label_map, write_label_map
-from podium.io.scores import SCORE_COLUMNS, read_scores
+from podium.io.scores import LAYOUTS, SCORE_COLUMNS, TABLE_SUFFIXES, read_scores, scores_of_frame
 from podium.io.tables import read_timing
 
 __all__ = [
+    "LAYOUTS",
     "MAX_VOXELS",
     "SCORE_COLUMNS",
     "SUFFIXES",
+    "TABLE_SUFFIXES",
     "Content",
     "csv_text",
     "digest",
@@ -30,6 +32,7 @@ __all__ = [
     "read_scores",
     "read_text",
     "read_timing",
+    "scores_of_frame",
     "write_atomically",
     "write_bytes",
     "write_label_map",

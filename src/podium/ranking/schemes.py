@@ -34,6 +34,7 @@ Aggregated = Callable[[Floats], Column]
 Differences = Literal["paper", "raw"]
 """How zeros and ties of paired differences are told: as they are on paper, or as binary numbers, as R does."""
 
+_ALPHA = 0.05
 _SHARED: dict[Ties, str] = {"minimum": "the better rank", "average": "the mean of their ranks"}
 
 
@@ -190,16 +191,20 @@ def scheme_named(
     *,
     statistic: str | float = "mean",
     adjustment: Adjustment = "none",
-    alpha: float = 0.05,
+    alpha: float = _ALPHA,
     differences: Differences = "paper",
 ) -> Scheme:
-    """Return a scheme by its name on the command line."""
+    """Return a scheme by its name on the command line; what it has no use for is refused."""
     schemes: dict[str, Callable[[], Scheme]] = {
         "aggregate-then-rank": lambda: AggregateThenRank(statistic),
         "rank-then-aggregate": lambda: RankThenAggregate(statistic),
         "test-then-rank": lambda: TestThenRank(adjustment, alpha, differences),
     }
     _known("scheme", name, schemes)
+    of_tests = {"adjustment": adjustment != "none", "alpha": alpha != _ALPHA, "differences": differences != "paper"}
+    idle = {"statistic": statistic != "mean"} if name == "test-then-rank" else of_tests
+    if unused := [option for option, given in idle.items() if given]:
+        raise InputError(f"{name} has no use for --{unused[0]}", advice="Leave it out, or take another scheme")
     return schemes[name]()
 
 
@@ -215,13 +220,13 @@ def scheme_rule(
     Parameters
     ----------
     emphasis
-        By how much a task's rank counts, 1 unless said otherwise; 0 leaves it out.
+        By how much more a task's rank counts than the task's weight says, 1 unless said otherwise; 0 leaves it out.
     consensus
         Which ranks of several tasks are averaged. "minimum": equals share the better rank (1, 2, 2, 4). "average": they
         share the mean of their ranks (1, 2.5, 2.5, 4), as in challengeR. Equal averages share the better place in both.
     """
     _known("consensus", consensus, _SHARED)
-    importance = {task.name: (emphasis or {}).get(task.name, 1.0) for task in table.tasks}
+    importance = {task.name: task.weight * (emphasis or {}).get(task.name, 1.0) for task in table.tasks}
     tasks = [task for task in table.tasks if importance[task.name] > 0]
     if not tasks:
         raise InputError("no task is left to rank by")

@@ -13,6 +13,7 @@ import polars as pl
 
 from podium.model import Challenge, Cube, InputError, Leaderboard, Role
 from podium.ranking import Ranking, Scheme, challenge_rule, cube_of, scheme_rule, table_of_challenge
+from podium.ranking.arithmetic import Ties
 from podium.ranking.inference.intervals import Method
 from podium.ranking.inference.sensitivity import challenge_alternatives, table_alternatives
 from podium.ranking.score_table import Missing
@@ -100,6 +101,7 @@ class Run:
         scheme: Scheme | None = None,
         measures: Sequence[tuple[str, str]] = (),
         missing: Missing | None = None,
+        consensus: Ties = "minimum",
         options: Mapping[str, Any] | None = None,
         bootstrap: int = 1000,
         seed: int = 1,
@@ -114,8 +116,9 @@ class Run:
         ----------
         scheme
             A general scheme in place of the challenge's own rules.
-        measures, missing
-            By what a general scheme ranks, and what a missing value costs there.
+        measures, missing, consensus
+            By what a general scheme ranks, what a missing value costs there, and which ranks of several measures are
+            averaged.
         options
             Options of the challenge that change scores but not measurements.
         bootstrap, seed, level, interval, jobs, progress
@@ -136,9 +139,10 @@ class Run:
             "progress": progress,
         }
         if scheme is None:
-            if measures or missing is not None:
+            if measures or missing is not None or consensus != "minimum":
                 raise InputError(
-                    "--metric and --missing are for general schemes; the challenge's own rules have both settled",
+                    "--metric, --missing and --consensus are for general schemes; the challenge's own rules have "
+                    "settled them",
                     advice="Give a --scheme, such as aggregate-then-rank",
                 )
             rule = challenge_rule(challenge, self.cube, roles=self.roles)
@@ -153,9 +157,9 @@ class Run:
             challenge, self.cube, roles=self.roles, missing=missing, measures=tuple(measures) or None
         )
         return Ranking(
-            scheme_rule(table, scheme),
-            lambda: table_alternatives(table, scheme),
-            made_with={**challenge.options, "scheme": scheme.name, "missing": missing},
+            scheme_rule(table, scheme, consensus=consensus),
+            lambda: table_alternatives(table, scheme, consensus=consensus),
+            made_with={**challenge.options, "scheme": scheme.name, "missing": missing, "consensus": consensus},
             **rule_options,
         )
 

@@ -17,6 +17,7 @@ from podium.ranking import (
     scheme_rule,
     table_of_challenge,
 )
+from podium.ranking.inference import sensitivity as sensitivity_module
 from podium.ranking.inference.sensitivity import (
     OtherRule,
     assess_sensitivity,
@@ -258,6 +259,37 @@ def test_alternatives_for_a_table(table_from):
         "weight of x −50 %", "weight of x +50 %", "without x", "weight of y −50 %", "weight of y +50 %", "without y",
     ]  # fmt: skip
     assert {name: term for name, term in dropped.items() if term} == {"without x": "x", "without y": "y"}
+
+
+def test_other_policies_for_missing_values(table_from):
+    """T0 is missing a case: dropped, T0 is first (0.9 to 0.8); at the worst value 0.1, second (1.9 to 2.2)."""
+    values = np.array([[0.9, 0.9, np.nan], [0.8, 0.8, 0.6], [0.1, 0.1, 0.1]])
+    scheme = AggregateThenRank()
+    winners = {"worst": ("T1",), "drop": ("T0",), 0.0: ("T1",)}
+    for missing, first in winners.items():
+        table = table_from(values, missing=missing)
+        sensitivity = assess_sensitivity(scheme_rule(table, scheme), table_alternatives(table, scheme))
+        assert sensitivity.winners == first
+        others = {other.name: other.winners for other in sensitivity.alternatives if "missing" in other.name}
+        assert others == {f"missing values: {name}": winners[name] for name in ("worst", "drop") if name != missing}
+    nowhere = table_from(np.array([[0.9, np.nan], [np.nan, 0.8]]), missing="worst")
+    sensitivity = assess_sensitivity(scheme_rule(nowhere, scheme), table_alternatives(nowhere, scheme))
+    assert "dropping cases leaves none" in sensitivity.impossible["missing values: drop"]
+
+
+def test_alternatives_keep_weights_and_options(table_from, monkeypatch):
+    values = np.random.default_rng(0).random((3, 8))
+    two = table_from({"x": values, "y": values[::-1]}, weights={"x": 3.0})
+    rules = {other.name: other.build() for other in table_alternatives(two, AggregateThenRank())}
+    weights = {name: [c.importance for c in rule.published.criteria] for name, rule in rules.items()}
+    assert weights["median then rank"] == [3, 1]
+    assert weights["weight of x −50 %"] == [1.5, 1]
+    given = []
+    monkeypatch.setattr(sensitivity_module, "scheme_rule", lambda *_, **options: given.append(options))
+    for other in table_alternatives(two, AggregateThenRank(), consensus="average"):
+        other.build()
+    assert len(given) == len(rules)
+    assert all(options["consensus"] == "average" for options in given)
 
 
 def test_a_table_by_hand(table_from):

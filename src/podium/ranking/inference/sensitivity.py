@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -142,11 +143,20 @@ def challenge_alternatives(
         yield OtherRule(f"{scheme.name}, mean over quantities" if several else scheme.name, general(scheme))
 
 
-def table_alternatives(table: ScoreTable, scheme: Scheme) -> Iterator[OtherRule]:
-    """Yield other ways to rank a table: other schemes, and other weights of its tasks."""
+def table_alternatives(table: ScoreTable, scheme: Scheme, **over_tasks: Any) -> Iterator[OtherRule]:
+    """Yield other ways to rank a table: other schemes, other weights of its tasks, other prices of what is missing.
+
+    Parameters
+    ----------
+    over_tasks
+        Further options of `scheme_rule`, the same for all.
+    """
 
     def by(other: Scheme, emphasis: Mapping[str, float] | None = None) -> Callable[[], Rule]:
-        return lambda: scheme_rule(table, other, emphasis=emphasis)
+        return lambda: scheme_rule(table, other, emphasis=emphasis, **over_tasks)
+
+    def under(settled: Callable[[], ScoreTable]) -> Callable[[], Rule]:
+        return lambda: scheme_rule(settled(), scheme, **over_tasks)
 
     for other in SCHEMES:
         if other != scheme:
@@ -154,6 +164,8 @@ def table_alternatives(table: ScoreTable, scheme: Scheme) -> Iterator[OtherRule]
     if len(table.tasks) > 1:
         for name, scale, dropped in _changes(tuple(task.name for task in table.tasks)):
             yield OtherRule(name, by(scheme, scale), dropped)
+    for policy, settled in table.otherwise.items():
+        yield OtherRule(f"missing values: {policy}", under(settled))
 
 
 def _changes(terms: tuple[str, ...]) -> Iterator[tuple[str, dict[str, float], str]]:
