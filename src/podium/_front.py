@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from podium.challenges import challenges, get_challenge
-from podium.io import MAX_VOXELS, read_label_map, read_scores
+from podium.io import MAX_VOXELS, read_groups, read_label_map, read_scores
 from podium.metrics import LabelMapComparison, compare_label_maps, surface_dice
 from podium.metrics.surface import Boundary
 from podium.model import Challenge, InputError
 from podium.ranking import Ranking, scheme_named, scheme_rule, table_of_scores
 from podium.ranking.inference.intervals import Method
+from podium.ranking.inference.questions import Margin, Questions
 from podium.ranking.inference.sensitivity import table_alternatives
 from podium.ranking.inference.significance import Adjustment
 from podium.ranking.score_table import Missing
@@ -144,6 +145,9 @@ def rank(
     interval: Method = "bootstrap-t",
     jobs: int | None = None,
     progress: StagesDone | None = None,
+    plan: bool = False,
+    margin: Margin | None = None,
+    by: str | None = None,
     out: AnyPath | None = None,
     write: bool = False,
 ) -> Ranking:
@@ -168,6 +172,8 @@ def rank(
         Of a run: by what a general scheme ranks, as (name, target); and options that change scores only.
     bootstrap, seed, level, interval, jobs, progress
         See `Ranking`.
+    plan, margin, by
+        See `Ranking.plan`, `margins` and `subgroups`; groups are FILE.csv:COLUMN, or a column of the table.
     out, write
         A folder for tables and JSON. With `write`, a run's own is taken where none is given; under other options than
         those of its published board, a folder of its own in it.
@@ -192,11 +198,13 @@ def rank(
         "jobs": jobs,
         "progress": progress,
     }
+    questions = Questions(plan, margin, *read_groups(by, table=None if of_run else Path(str(source)), columns=columns))
     if of_run:
         if better or columns or tasks:
             raise InputError("--better, --column and --task are for tables; a run knows its own")
         run = source if isinstance(source, Run) else load(source)
         ranking = run.rank(scheme=general, measures=measures, missing=missing, options=options, **asked)
+        ranking.asked = questions
         if out is not None or write:
             # A general scheme says nothing about the run unless somebody asks where to put it.
             own = run.folder if general is None else None
@@ -223,6 +231,7 @@ def rank(
     rule = general
     made_with = {"scheme": rule.name, "better": better, "missing": missing, "tasks": list(chosen)}
     ranking = Ranking(scheme_rule(table, rule), lambda: table_alternatives(table, rule), made_with=made_with, **asked)
+    ranking.asked = questions
     if out is not None:
         ranking.folder = write_ranking(ranking, {}, Path(out), None)
     return ranking

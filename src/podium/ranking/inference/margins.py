@@ -103,22 +103,21 @@ class Margins:
 
         def whom(chosen: np.typing.NDArray[np.bool_]) -> str:
             names = [self.submissions[index] for index in others if chosen[one, index]]
-            every = len(names) == len(others) > 1
-            return "every other" if every else shortened(names)
+            return "every other" if len(names) == len(others) > 1 else shortened(names)
 
+        better, equivalent, no_worse = judged.better, judged.equivalent, judged.no_worse
         lines = []
-        if better := whom(judged.better):
-            lines.append(f"{where}: {name} is better than {better} by more than {margin}.")
-        # Better by more than the margin is no worse, and needs not be said again.
-        if no_worse := whom(judged.no_worse & ~judged.better & ~judged.equivalent):
-            every = bool(judged.no_worse[one, others].all())
-            whole = "any other" if every and len(others) > 1 else no_worse
-            lines.append(f"{where}: {name} is no worse than {whole} by more than {margin}.")
-        if equivalent := whom(judged.equivalent):
-            lines.append(f"{where}: {name} is equivalent to {equivalent}, within {margin} either way.")
-        if unclear := whom(~judged.no_worse):
-            lines.append(f"{where}: {name} may be worse than {unclear} by {margin} or more; there are too few cases to say.")
-        return lines
+        if whom(no_worse) == "every other" not in (whom(better), whom(equivalent)):
+            lines.append(f"{name} is no worse than any other by more than {margin}")
+        elif others_too := whom(no_worse & ~better & ~equivalent):
+            lines.append(f"{name} is no worse than {others_too} by more than {margin}")
+        if whom(better):
+            lines.append(f"{name} is better than {whom(better)} by more than {margin}")
+        if whom(equivalent):
+            lines.append(f"{name} is equivalent to {whom(equivalent)}, within {margin} either way")
+        if whom(~no_worse):
+            lines.append(f"it cannot be ruled out that {name} is worse than {whom(~no_worse)} by {margin} or more")
+        return [f"{where}: {line}." for line in lines]
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
@@ -186,7 +185,7 @@ def _given(margin: Margin, criteria: Sequence[Measure]) -> dict[str, float]:
                 raise InputError(f"there is no criterion {name!r} for a margin", advice=f"There are: {known}")
             chosen |= dict.fromkeys(meant, _checked(size))
         return chosen
-    if len({(measure.unit, measure.direction) for measure in criteria}) > 1 or len(criteria) > 1:
+    if len(criteria) > 1:
         raise InputError(
             f"{len(criteria)} criteria decide, and a margin is in the unit of one",
             advice=f"Name it, as in --margin {criteria[0].name}={margin:g}. There are: {known}",
@@ -203,5 +202,5 @@ def _is_meant(name: str, measure: Measure) -> bool:
 
 def _checked(size: float) -> float:
     if not (math.isfinite(size) and size >= 0):
-        raise InputError(f"the margin is {size:g}, but must be a number from 0", advice="Give the difference that matters")
+        raise InputError(f"the margin is {size:g}, but must be a number from 0")
     return float(size)
