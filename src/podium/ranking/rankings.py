@@ -13,7 +13,7 @@ from podium.model import InputError, Leaderboard
 from podium.ranking.inference.confidence import Confidence, assess_confidence
 from podium.ranking.inference.intervals import Method
 from podium.ranking.inference.margins import Margin, Margins, judge_margins
-from podium.ranking.inference.planning import Plan, plan_cases
+from podium.ranking.inference.planning import CasePlan, plan_cases
 from podium.ranking.inference.questions import Answer, Questions
 from podium.ranking.inference.sensitivity import OtherRule, Sensitivity, assess_sensitivity
 from podium.ranking.inference.stability import LeftOut, Stability, assess_stability, firsts, jackknife
@@ -174,7 +174,7 @@ class Ranking:
         )
         return other
 
-    def plan(self, *, chance: float = 0.8) -> Plan:
+    def plan(self, *, chance: float = 0.8) -> CasePlan:
         """Tell how many cases would separate the first from the second; see `plan_cases`.
 
         Parameters

@@ -22,7 +22,7 @@ from podium.ranking.inference.resampling import Progress, Units
 from podium.ranking.inference.sizes import draw_sets, moved_by, smallest_size
 from podium.ranking.rule import Rule
 
-__all__ = ["Plan", "Separation", "plan_cases"]
+__all__ = ["CasePlan", "Separation", "plan_cases"]
 
 CHANCE = 0.8
 """With what chance a test set of the number that is told separates the two."""
@@ -79,7 +79,7 @@ class Separation:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class CasePlan:
     """How many cases would separate the first from the second.
 
     Attributes
@@ -240,7 +240,7 @@ def plan_cases(
     replicates: int = 2000,
     seed: int = 1,
     progress: Progress | None = None,
-) -> Plan:
+) -> CasePlan:
     """Tell how many cases would separate the first from the second.
 
     Test sets of many sizes are drawn from the cases at hand, with replacement, whole clusters, each stratum growing in
@@ -293,7 +293,7 @@ def plan_cases(
         )
         if factor >= 1 and settled and order.get(factor, 1.0) >= max(0.99, level):
             break
-    return Plan(
+    return CasePlan(
         first=rule.submissions[one],
         second=rule.submissions[two],
         note=note,

@@ -32,6 +32,8 @@ MANY = 8
 PERMUTATIONS = 2000
 ALPHA = 0.05
 _BLOCK = 250
+_NOISE = 1e-11
+"""Relative to influences, smaller differences of them are rounding errors."""
 _NO_VARIANCE = 1e-9
 """Of values that vary by one altogether: what a group varies by at least."""
 
@@ -283,11 +285,12 @@ def _interactions(
     one, two = (rule.competitors.index(name) for name in pair)
     leads, centred = [], []
     for column, taking in zip(criteria, inside, strict=True):
-        own = effects[column.name][:, used]
-        own = own[np.isfinite(own).all(axis=1)]
-        differences = effects[column.name][[one]][:, used] - effects[column.name][[two]][:, used]
-        leads.append(_scaled(differences, taking))
-        centred.append(_scaled(own - own.mean(axis=0) if len(own) else own, taking))
+        effect = effects[column.name][:, used]
+        known = effect[np.isfinite(effect).all(axis=1)]
+        noise = _NOISE * np.max(np.abs(known), initial=0.0)
+        with np.errstate(invalid="ignore"):
+            leads.append(_scaled(effect[[one]] - effect[[two]], taking, noise))
+        centred.append(_scaled(known - known.mean(axis=0) if len(known) else known, taking, noise))
     # Groups are exchanged among cases that are judged by the same criteria.
     kinds = np.unique(inside, axis=1, return_inverse=True)[1].reshape(-1)
     shares = [column.importance for column in criteria]
@@ -304,13 +307,12 @@ def _takes_part(column: Column, rule: Rule) -> npt.NDArray[np.bool_]:
     return np.isin(clusters, rule.units.cluster[~np.isnan(column.rows).all(axis=0)])
 
 
-def _scaled(values: Floats, taking: npt.NDArray[np.bool_]) -> Floats:
-    """Return values that vary by one over the cases of a criterion; what does not vary, or is not finite, is zero."""
+def _scaled(values: Floats, taking: npt.NDArray[np.bool_], noise: float) -> Floats:
+    """Return values that vary by one over the cases of a criterion; what varies by noise, or is not finite, is zero."""
     own = np.where(np.isfinite(values).all(axis=1, keepdims=True), values, 0.0)
     own = np.where(taking, own - own[:, taking].mean(axis=1, keepdims=True), 0.0)
     spread = np.sqrt(np.square(own[:, taking]).mean(axis=1, keepdims=True))
-    size = np.max(np.abs(values[np.isfinite(values)]), initial=0.0)
-    return np.asarray(np.divide(own, spread, out=np.zeros(own.shape), where=spread > 1e-11 * size))
+    return np.asarray(np.divide(own, spread, out=np.zeros(own.shape), where=spread > noise))
 
 
 def _tested(
