@@ -125,7 +125,10 @@ class Ranking:
 
     @cached_property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Everything as tidy tables by name: places, place_shares, leads, intervals, pairs, left_out, sensitivity."""
+        """Everything as tidy tables by name: places, place_shares, leads, intervals, pairs, left_out, sensitivity.
+
+        And what was asked besides: plan, margins, subgroups.
+        """
         return ranking_tables(self)
 
     @property
