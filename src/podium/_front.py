@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from podium._front_tables import TableSource, is_table, ranking_of_table, score_table_of
 from podium.challenges import challenges, get_challenge
-from podium.io import MAX_VOXELS, read_label_map
+from podium.io import MAX_VOXELS, read_groups, read_label_map
 from podium.metrics import LabelMapComparison, compare_label_maps, surface_dice
 from podium.metrics.surface import Boundary
 from podium.model import Challenge, InputError
 from podium.ranking import Ranking, scheme_named
 from podium.ranking.inference.intervals import Method
+from podium.ranking.inference.questions import Margin, Questions
 from podium.ranking.inference.significance import Adjustment
 from podium.ranking.score_table import Missing
 from podium.raters import PERCENTILES, RatedChallenge, Survey, survey_raters
@@ -152,6 +153,9 @@ def rank(
     interval: Method = "bootstrap-t",
     jobs: int | None = None,
     progress: StagesDone | None = None,
+    plan: bool = False,
+    margin: Margin | None = None,
+    by: str | None = None,
     out: AnyPath | None = None,
     write: bool = False,
 ) -> Ranking:
@@ -184,6 +188,8 @@ def rank(
         Of a run: by what a general scheme ranks, as (name, target); and options that change scores only.
     bootstrap, seed, level, interval, jobs, progress
         See `Ranking`.
+    plan, margin, by
+        See `Ranking.plan`, `margins` and `subgroups`; groups are FILE.csv:COLUMN, or a column of the table.
     out, write
         A folder for tables and JSON. With `write`, a run's own is taken where none is given; under other options than
         those of its published board, a folder of its own in it.
@@ -219,11 +225,14 @@ def rank(
         "jobs": jobs,
         "progress": progress,
     }
+    single = Path(source) if isinstance(source, str | Path) and not of_run else None
+    questions = Questions(plan, margin, *read_groups(by, table=single, **reading))
     if of_run:
         run = source if isinstance(source, Run) else load(str(source))
         if better or tasks or ranges or any(reading.values()):
             raise InputError("--better, --task, --range and --column are for tables; a run knows its own")
         ranking = run.rank(scheme=general, measures=measures, missing=missing, options=options, **over_tasks, **asked)
+        ranking.asked = questions
         if out is not None or write:
             # A general scheme says nothing about the run unless somebody asks where to put it.
             own = run.folder if general is None else None
@@ -234,6 +243,7 @@ def rank(
     settled: dict[str, Any] = {"better": better, "missing": missing, "tasks": _names(tasks), "ranges": ranges or {}}
     table = score_table_of(source, **settled, **reading)  # type: ignore[arg-type]  # it is no run
     ranking = ranking_of_table(table, general, over_tasks=over_tasks, made_with=settled | over_tasks, **asked)
+    ranking.asked = questions
     if out is not None:
         ranking.folder = write_ranking(ranking, {}, Path(out), None)
     return ranking

@@ -69,9 +69,9 @@ def test_options_of_scoring_can_and_share_the_measurements(demos):
 
 
 def test_what_general_schemes_need_is_for_them_only(run):
-    with pytest.raises(InputError, match="--metric and --missing are for general schemes"):
+    with pytest.raises(InputError, match="--metric, --missing and --consensus are for general schemes"):
         run.rank(measures=[("distance", "")])
-    with pytest.raises(InputError, match="--metric and --missing are for general schemes"):
+    with pytest.raises(InputError, match="--metric, --missing and --consensus are for general schemes"):
         run.rank(missing="worst")
     ranking = run.rank(scheme=AggregateThenRank("median"), measures=[("distance", "")], bootstrap=0)
     assert ranking.leaderboard.places == {"a": 1, "b": 2}

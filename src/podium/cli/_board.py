@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -85,3 +85,16 @@ def show_ranking(ranking: Ranking) -> None:
         console.print(Text(line))
     for warning in confidence.warnings:
         console.print(Text(warning, style="yellow"))
+
+
+def show_lines(lines: Iterable[str], names: Sequence[str]) -> None:
+    """Print sentences after an empty line, whatever the submissions in them are called."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from podium.report.words import contained
+
+    console = Console()
+    console.print()
+    for line in lines:
+        console.print(Text(contained(line, names)))

@@ -93,6 +93,24 @@ def rank(
     seed: Annotated[int, typer.Option(help="Which resamples.", min=0)] = 1,
     level: Annotated[float, typer.Option(help="Of confidence intervals.")] = 0.95,
     interval: Annotated[str, typer.Option(help="bootstrap-t, percentile or bca.")] = "bootstrap-t",
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Say how many cases would separate the first from the second.")
+    ] = False,
+    margin: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What matters, in the unit of the criterion: say who is better by more than that, no worse, or "
+            "equivalent. Repeat it with names where several criteria decide.",
+            metavar="NUMBER|CRITERION=NUMBER",
+        ),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            help="Rank in subgroups as well: by a column of the table, or of a file with the column case.",
+            metavar="COLUMN|FILE.csv:COLUMN",
+        ),
+    ] = None,
     jobs: Jobs = None,
     out: Annotated[
         Path | None,
@@ -105,7 +123,7 @@ def rank(
     """Rank from the measurements of a run, or from a table, and say how sure the ranking is."""
     with failing_clearly(debug=context.obj["debug"]):
         import podium
-        from podium.cli._board import show_ranking
+        from podium.cli._board import show_lines, show_ranking
         from podium.cli._progress import stages_done
 
         with stages_done() as progress:
@@ -135,9 +153,13 @@ def rank(
                 interval=interval,  # type: ignore[arg-type]  # what there is, the interval says
                 jobs=jobs,
                 progress=progress,
+                plan=plan,
+                margin=_margin(margin),
+                by=by,
                 out=out,
                 write=True,
             )
+            answers = ranking.answers
         if bootstrap:
             ranking.stability  # noqa: B018  # or say why nothing can be drawn anew
         if as_json:
@@ -147,8 +169,25 @@ def rank(
             typer.echo(json_text(ranking_document_of(ranking)), nl=False)
             return
         show_ranking(ranking)
+        for answer in answers:
+            show_lines(answer.sentences, ranking.rule.submissions)
         if ranking.folder:
             say(f"Tables are in {ranking.folder}.")
+
+
+def _margin(texts: list[str] | None) -> float | dict[str, float] | None:
+    """Return a margin from --margin: a number, or numbers by criterion."""
+    from podium.model import InputError
+
+    named = {name: number for name, _, number in (text.rpartition("=") for text in texts or [])}
+    try:
+        margins = {name: float(number) for name, number in named.items()}
+    except ValueError:
+        form = "--margin 0.01, or --margin CRITERION=0.01"
+        raise InputError(f"the margin {', '.join(texts or [])} is no number", advice=f"Say {form}") from None
+    if "" in margins and len(texts or []) > 1:
+        raise InputError("several margins need names", advice="Say --margin CRITERION=0.01 for each")
+    return margins.get("", margins) if margins else None
 
 
 def _missing(text: str | None) -> Missing | None:

@@ -10,6 +10,7 @@ from podium.io.documents import (
     write_bytes,
     write_text,
 )
+from podium.io.groups import read_groups
 from podium.io.inputs import digest, noting_files, read_text
 from podium.io.labelmaps import MAX_VOXELS, SUFFIXES, read_label_map, write_label_map
 from podium.io.scores import LAYOUTS, SCORE_COLUMNS, TABLE_SUFFIXES, read_scores, scores_of_frame
@@ -28,6 +29,7 @@ __all__ = [
     "json_text",
     "noting_files",
     "parquet_bytes",
+    "read_groups",
     "read_label_map",
     "read_scores",
     "read_text",

@@ -93,7 +93,7 @@ def read_scores(
     paths, remarks = _tables_in(source) if isinstance(source, Path) and source.is_dir() else (_listed(source), [])
     tables, parts, unpacked = [], [], 0
     for path in paths:
-        grid, size = _grid(path, separator=separator, encoding=encoding, sheet=sheet)
+        grid, size = grid_in(path, separator=separator, encoding=encoding, sheet=sheet)
         unpacked += size
         if unpacked > MAX_SCORES_BYTES:
             raise InputError(f"the tables unpack to more than {MAX_SCORES_BYTES:,} bytes", path=path)
@@ -169,7 +169,7 @@ def _files(paths: Sequence[Path], parts: Sequence[Long]) -> str:
     return f"One file for each team: {', '.join(teams[:5])}{f' and {len(teams) - 5} more' if len(teams) > 5 else ''}."
 
 
-def _grid(path: Path, *, separator: str | None, encoding: str | None, sheet: str | None) -> tuple[Grid, int]:
+def grid_in(path: Path, *, separator: str | None, encoding: str | None, sheet: str | None) -> tuple[Grid, int]:
     """Return a file as a grid of text, and how many bytes that was."""
     content = _unpacked(path)
     kind = next((kind for start, kind in _PACKED.items() if content.startswith(start)), "")

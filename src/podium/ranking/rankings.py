@@ -12,8 +12,12 @@ import polars as pl
 from podium.model import InputError, Leaderboard
 from podium.ranking.inference.confidence import Confidence, assess_confidence
 from podium.ranking.inference.intervals import Method
+from podium.ranking.inference.margins import Margin, Margins, judge_margins
+from podium.ranking.inference.planning import CasePlan, plan_cases
+from podium.ranking.inference.questions import Answer, Questions
 from podium.ranking.inference.sensitivity import OtherRule, Sensitivity, assess_sensitivity
-from podium.ranking.inference.stability import LeftOut, Stability, assess_stability, jackknife
+from podium.ranking.inference.stability import LeftOut, Stability, assess_stability, firsts, jackknife
+from podium.ranking.inference.subgroups import Subgroups, rank_subgroups
 from podium.ranking.inference.tidy import ranking_document, ranking_tables
 from podium.ranking.rule import Rule
 
@@ -51,6 +55,8 @@ class Ranking:
     ----------
     folder
         Where it was written, if it was.
+    asked
+        What is asked besides, and so in its tables and its document: a plan, margins, subgroups.
     """
 
     def __init__(
@@ -72,6 +78,7 @@ class Ranking:
         self.made_with = dict(made_with or {})
         self.run = run
         self.folder: Path | None = None
+        self.asked = Questions()
         self._others, self._jobs, self._progress = others, jobs, progress
 
     @cached_property
@@ -118,7 +125,10 @@ class Ranking:
 
     @cached_property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Everything as tidy tables by name: places, place_shares, leads, intervals, pairs, left_out, sensitivity."""
+        """Everything as tidy tables by name: places, place_shares, leads, intervals, pairs, left_out, sensitivity.
+
+        And what was asked besides: plan, margins, subgroups.
+        """
         return ranking_tables(self)
 
     @property
@@ -166,6 +176,39 @@ class Ranking:
             progress=self._progress,
         )
         return other
+
+    def plan(self, *, chance: float = 0.8) -> CasePlan:
+        """Tell how many cases would separate the first from the second; see `plan_cases`.
+
+        Parameters
+        ----------
+        chance
+            With what chance a test set of the number told is to separate them.
+        """
+        progress = self._tell("test sets")
+        return plan_cases(self.rule, level=self.level, chance=chance, seed=self.seed, progress=progress)
+
+    def margins(self, margin: Margin) -> Margins:
+        """Tell who is better by more than a margin, no worse by it, or equivalent within it; see `judge_margins`."""
+        winners = firsts(self.rule.competitors, self.rule.published.places[0, self.rule.ranked])
+        return judge_margins(self.confidence, margin, first=winners)
+
+    def subgroups(self, groups: Mapping[str, str], *, by: str = "group") -> Subgroups:
+        """Rank in every subgroup of the cases, and test whether these differ; see `rank_subgroups`.
+
+        Parameters
+        ----------
+        groups
+            The group of each case, by its name or by that of its cluster.
+        by
+            What the groups are, in one word: "centre".
+        """
+        return rank_subgroups(self.rule, groups, by=by, seed=self.seed)
+
+    @cached_property
+    def answers(self) -> tuple[Answer, ...]:
+        """What `asked` asks for, answered."""
+        return self.asked.answered(self)
 
     def plot(self, name: str) -> Figure:
         """Draw a figure; `podium.report.figures.FIGURES` lists their names."""

@@ -114,13 +114,15 @@ def leaderboard_document(board: Leaderboard, made_with: Mapping[str, Any]) -> di
 def ranking_document_of(ranking: Ranking) -> dict[str, Any]:
     """Return a ranking for JSON: the leaderboard, and where cases were drawn anew, how sure it is."""
     board = leaderboard_document(ranking.leaderboard, ranking.made_with)
-    return board if ranking.untold else ranking.document | {"leaderboard": board}
+    if ranking.untold:
+        return board | {answer.name: answer.document for answer in ranking.answers}
+    return ranking.document | {"leaderboard": board}
 
 
 def ranking_files(ranking: Ranking) -> dict[str, Content]:
     """Return what tells how sure a ranking is: ranking.json, and tables."""
     if ranking.untold:
-        return {}
+        return {f"{name}.csv": table for answer in ranking.answers for name, table in answer.tables.items()}
     tables: dict[str, Content] = {f"{name}.csv": table for name, table in ranking.tables.items()}
     return tables | {"ranking.json": ranking_document_of(ranking)}
 

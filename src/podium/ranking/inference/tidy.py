@@ -67,6 +67,8 @@ def ranking_tables(ranking: Ranking) -> dict[str, pl.DataFrame]:
     left = [(case.name, "; ".join(case.winners), case.changes_winner, case.tau) for case in ranking.left_out]
     tables["left_out"] = pl.DataFrame(left, schema=schema, orient="row")
     tables["sensitivity"] = _sensitivity(ranking)
+    for answer in ranking.answers:
+        tables |= answer.tables
     return {name: table.with_columns(pl.selectors.float().fill_nan(None)) for name, table in tables.items()}
 
 
@@ -133,4 +135,5 @@ def ranking_document(ranking: Ranking) -> dict[str, Any]:
             "rules": tables["sensitivity"].to_dicts(),
             "impossible": dict(sensitivity.impossible),
         },
+        **{answer.name: answer.document for answer in ranking.answers},
     }
