@@ -16,6 +16,7 @@ from podium.ranking.arithmetic import (
     weighted_sum,
     with_ranks,
 )
+from podium.ranking.criteria import CriterionPlaces, criterion_distances, rank_by_criterion
 from podium.ranking.inference.intervals import COVERAGE, mean_intervals
 from podium.ranking.inference.quantiles import weighted_quantile
 from podium.ranking.inference.resampling import units_of
@@ -42,6 +43,7 @@ __all__ = [
     "AVERAGE_RANK",
     "COVERAGE",
     "AggregateThenRank",
+    "CriterionPlaces",
     "RankThenAggregate",
     "Ranking",
     "Rule",
@@ -54,12 +56,14 @@ __all__ = [
     "challenge_rule",
     "competition_ranks",
     "counted_seconds",
+    "criterion_distances",
     "cube_of",
     "leaderboard_of",
     "loading_line",
     "mean_intervals",
     "mean_rank",
     "min_max_score",
+    "rank_by_criterion",
     "ranked_submissions",
     "rounded",
     "scheme_named",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from podium.model import InputError, Leaderboard
+from podium.ranking.criteria import CriterionPlaces, rank_by_criterion
 from podium.ranking.inference.confidence import Confidence, assess_confidence
 from podium.ranking.inference.intervals import Method
 from podium.ranking.inference.sensitivity import OtherRule, Sensitivity, assess_sensitivity
 from podium.ranking.inference.stability import LeftOut, Stability, assess_stability, jackknife
 from podium.ranking.inference.tidy import ranking_document, ranking_tables
 from podium.ranking.rule import Rule
+from podium.ranking.score_table import ScoreTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,7 +49,9 @@ class Ranking:
     made_with
         The options that made it, as a file can hold them.
     run
-        The run that it comes from, if it comes from one; figures of cases and pages need it.
+        The run that it comes from, if it comes from one; pictures of cases need it.
+    table
+        The values that a general scheme ranked; figures of cases need these, or a run.
 
     Attributes
     ----------
@@ -66,11 +72,12 @@ class Ranking:
         progress: Callable[[str, int, int], None] | None = None,
         made_with: Mapping[str, Any] | None = None,
         run: Any = None,
+        table: ScoreTable | None = None,
     ) -> None:
         self.rule = rule
         self.bootstrap, self.seed, self.level, self.interval = bootstrap, seed, level, interval
         self.made_with = dict(made_with or {})
-        self.run = run
+        self.run, self.table = run, table
         self.folder: Path | None = None
         self._others, self._jobs, self._progress = others, jobs, progress
 
@@ -97,6 +104,15 @@ class Ranking:
         """What becomes of the places without each case in turn."""
         self._demand()
         return tuple(jackknife(self.rule, progress=self._tell("cases left out")))
+
+    @cached_property
+    def criteria(self) -> tuple[CriterionPlaces, ...]:
+        """The ranking by each criterion, or task, alone, and what becomes of it when cases are drawn anew."""
+        replicates = 0 if self.untold else self.bootstrap
+        tell = self._tell("resamples by criterion")
+        return rank_by_criterion(
+            self.rule, replicates=replicates, seed=self.seed, jobs=self._jobs, progress=tell
+        )
 
     @cached_property
     def confidence(self) -> Confidence:
@@ -166,6 +182,38 @@ class Ranking:
             progress=self._progress,
         )
         return other
+
+    def renamed(self, names: Mapping[str, str], text: Callable[[str], str] = str) -> Ranking:
+        """Return the same ranking of a table with other names of submissions; `text` renames them within sentences."""
+
+        def other_rule(rule: Rule) -> Rule:
+            return replace(
+                rule,
+                name=text(rule.name),
+                submissions=tuple(names.get(name, name) for name in rule.submissions),
+                roles={names.get(name, name): role for name, role in rule.roles.items()},
+                remarks={names.get(name, name): text(why) for name, why in rule.remarks.items()},
+                notes=tuple(map(text, rule.notes)),
+            )
+
+        def built(other: OtherRule) -> Rule:
+            try:
+                return other_rule(other.build())
+            except InputError as error:
+                raise InputError(text(str(error))) from None
+
+        def others() -> Iterable[OtherRule]:
+            return (replace(other, build=partial(built, other)) for other in self._others())
+
+        ranking = copy(self)
+        for name, member in vars(Ranking).items():
+            if isinstance(member, cached_property):
+                ranking.__dict__.pop(name, None)
+        ranking.rule, ranking._others = other_rule(self.rule), others
+        if self.table is not None:
+            own = {"submissions": ranking.rule.submissions, "roles": ranking.rule.roles, "notes": ranking.rule.notes}
+            ranking.table = replace(self.table, remarks={}, **own)  # type: ignore[arg-type]
+        return ranking
 
     def plot(self, name: str) -> Figure:
         """Draw a figure; `podium.report.figures.FIGURES` lists their names."""

@@ -156,6 +156,7 @@ class Run:
             scheme_rule(table, scheme),
             lambda: table_alternatives(table, scheme),
             made_with={**challenge.options, "scheme": scheme.name, "missing": missing},
+            table=table,
             **rule_options,
         )
 
