@@ -222,7 +222,9 @@ def rank(
         raise InputError("a table has no rules of its own", advice="Give a scheme, such as aggregate-then-rank")
     rule = general
     made_with = {"scheme": rule.name, "better": better, "missing": missing, "tasks": list(chosen)}
-    ranking = Ranking(scheme_rule(table, rule), lambda: table_alternatives(table, rule), made_with=made_with, table=table, **asked)
+    ranking = Ranking(
+        scheme_rule(table, rule), lambda: table_alternatives(table, rule), made_with=made_with, table=table, **asked
+    )
     if out is not None:
         ranking.folder = write_ranking(ranking, {}, Path(out), None)
     return ranking

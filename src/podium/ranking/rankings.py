@@ -110,9 +110,7 @@ class Ranking:
         """The ranking by each criterion, or task, alone, and what becomes of it when cases are drawn anew."""
         replicates = 0 if self.untold else self.bootstrap
         tell = self._tell("resamples by criterion")
-        return rank_by_criterion(
-            self.rule, replicates=replicates, seed=self.seed, jobs=self._jobs, progress=tell
-        )
+        return rank_by_criterion(self.rule, replicates=replicates, seed=self.seed, jobs=self._jobs, progress=tell)
 
     @cached_property
     def confidence(self) -> Confidence:
@@ -205,14 +203,14 @@ class Ranking:
         def others() -> Iterable[OtherRule]:
             return (replace(other, build=partial(built, other)) for other in self._others())
 
-        ranking = copy(self)
-        for name, member in vars(Ranking).items():
-            if isinstance(member, cached_property):
-                ranking.__dict__.pop(name, None)
-        ranking.rule, ranking._others = other_rule(self.rule), others
-        if self.table is not None:
-            own = {"submissions": ranking.rule.submissions, "roles": ranking.rule.roles, "notes": ranking.rule.notes}
-            ranking.table = replace(self.table, remarks={}, **own)  # type: ignore[arg-type]
+        ranking, rule = copy(self), other_rule(self.rule)
+        computed = [name for name, member in vars(Ranking).items() if isinstance(member, cached_property)]
+        for name in computed:
+            vars(ranking).pop(name, None)
+        table = self.table
+        if table is not None:
+            table = replace(table, submissions=rule.submissions, roles=rule.roles, remarks={}, notes=rule.notes)
+        vars(ranking).update(rule=rule, table=table, _others=others)
         return ranking
 
     def plot(self, name: str) -> Figure:

@@ -1,4 +1,4 @@
-"""What each of several criteria, or tasks, is like: who is first by it, how sure that is, and how it agrees with all."""
+"""What each of several criteria, or tasks, is like: who is first by it, how sure that is, how it agrees with all."""
 
 from __future__ import annotations
 

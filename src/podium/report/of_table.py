@@ -55,7 +55,7 @@ def measured_of(rule: Rule, table: ScoreTable | None) -> Measured:
         asked[rows, number] = True
     measurements = _measurements(rule, tasks, cases, values, priced, asked)
     lost = measurements.filter(pl.col("status") != Status.OK.value)
-    failed = priced.any(axis=2) if tasks else rule.priced
+    failed = np.asarray(priced.any(axis=2)) if tasks else rule.priced
     return Measured(
         tuple(task.measure for task in tasks),
         measurements,
@@ -67,7 +67,7 @@ def measured_of(rule: Rule, table: ScoreTable | None) -> Measured:
             keys=tuple(task.measure.key for task in tasks),
             values=values,
             failed=failed,
-            lost=(priced | ~asked).all(axis=2) if tasks else failed,
+            lost=np.asarray((priced | ~asked).all(axis=2)) if tasks else failed,
             seconds=np.full(shape, np.nan),
         ),
     )

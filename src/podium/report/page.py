@@ -156,8 +156,13 @@ def render(data: ReportData, shown: Shown | None = None) -> str:
     values = document(data, went_wrong, pictured)
     failed = Counter(row for submission in values["submissions"] for row in submission["failed"][::2])
     characters = shown_characters(data)
-    absent = {name for name, there in (("pictures", pictured or shown.picture_notes), ("criteria", characters)) if not there}
-    sections = _SECTIONS | {"criteria": data.called.criteria.capitalize()}
+    absent = {
+        name for name, there in (("pictures", pictured or shown.picture_notes), ("criteria", characters)) if not there
+    }
+    sections = _SECTIONS | {
+        "criteria": data.called.criteria.capitalize(),
+        "failures": f"What {data.called.became[0]}",
+    }
     template, own = ("table.html.j2", {}) if data.challenge is None else ("page.html.j2", _of_run(data, data.challenge))
     context: dict[str, Any] = {
         "data": data,

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator, PercentFormatter
+from matplotlib.ticker import MaxNLocator
 
 from podium.model import Direction, Floats, InputError
 from podium.report.figures._frame import (
@@ -223,19 +223,23 @@ def _blobs(axes: Axes, rows: Sequence[tuple[Floats, float, str]], *, columns: in
     height = float(np.clip(3.4 / len(rows), 0.125, 0.2))
     room = min(height, 1.6 * (WIDTH - 1.6) / columns / most) * 72
     largest = float(np.clip(room * 0.95, 2.5, 12)) ** 2
-    for row, (shares, place, colour) in enumerate(rows):
-        seen = np.flatnonzero(shares)
-        sizes = np.maximum(largest * shares[seen], 0.6)
-        axes.scatter(seen + 1, np.full(len(seen), row), s=sizes, c=colour, linewidths=0, zorder=3, label="blobs")
-        axes.scatter(place, row, s=largest / 2.5, marker="|", c=INK, linewidths=1.1, zorder=4, label="published")
+    shares = np.stack([own for own, _, _ in rows])
+    row, place = np.nonzero(shares)
+    colours = [rows[index][2] for index in row.tolist()]
+    sizes = np.maximum(largest * shares[row, place], 0.6)
+    axes.scatter(place + 1, row, s=sizes, c=colours, linewidths=0, zorder=3, label="blobs")
+    published = [own for _, own, _ in rows]
+    size = largest / 2.5
+    axes.scatter(published, range(len(rows)), s=size, marker="|", c=INK, linewidths=1.1, zorder=4, label="published")
 
 
 def _finish(figure: Figure, panels: Sequence[Axes], teams: int, label: str) -> None:
+    step = next(step for step in (1, 2, 5, 10, 20, 50, teams) if teams <= 5 * step or step >= teams)
+    ticks = [1, *range(step if step > 2 else 1 + step, teams + 1, step)]
     for axes in panels:
-        place_axis(axes, teams)
-        axes.xaxis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1))
+        axes.set_xticks(ticks)
         axes.tick_params(axis="x", labelbottom=True)
-        axes.set_xlim(0.4, teams + 0.6)
+        axes.set_xlim(0.4 - 0.02 * teams, teams + 0.6 + 0.02 * teams)
     figure.supxlabel(label, fontsize=8)
 
 
@@ -292,11 +296,14 @@ def criteria_compared(
         axes.set_title(title, fontsize=8)
     for axes in (separation, winner):
         axes.set_xlim(0, 1)
-        axes.set_xticks([0, 0.5, 1])
-        axes.xaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
-    lowest = float(np.nanmin([*tau, 0.0]))
-    agreement.set_xlim(-1 if lowest < 0 else 0, 1)
-    agreement.set_xticks([-1, 0, 1] if lowest < 0 else [0, 0.5, 1])
+        axes.set_xticks([0, 0.5, 1], ["0", "50 %", "100 %"])
+    against = any(number < 0 for number in tau)
+    agreement.set_xlim(-1 if against else 0, 1)
+    agreement.set_xticks(*([-1, 0, 1], ["−1", "0", "1"]) if against else ([0, 0.5, 1], ["0", "0.5", "1"]))
+    for axes in (separation, winner, agreement):
+        first, *_, last = axes.get_xticklabels()
+        first.set_horizontalalignment("left")
+        last.set_horizontalalignment("right")
     if spread:
         _results(spread[0], results, directions, axis)
     separation.set_yticks(range(rows), [shortened(label) for label in labels], fontsize=text_size(rows))
@@ -358,10 +365,10 @@ def dendrogram(distances: npt.ArrayLike, *, labels: Sequence[str]) -> Figure:
         for across, along in zip(tree["dcoord"], tree["icoord"], strict=True)
     ]
     axes.add_collection(LineCollection(lines, colors=ACCENT, linewidths=1.5, zorder=2, label="tree"), autolim=False)
-    furthest = float(matrix.max())
+    furthest = float(np.max(tree["dcoord"]))
     axes.set_xlim(0, furthest * 1.05 if furthest > 0 else 1.0)
     axes.set_ylim(count - 0.4, -0.6)
-    names = [shortened(labels[leaf], 40) for leaf in tree["leaves"]]
+    names = [shortened(labels[leaf], 40) for leaf in tree["leaves"] or ()]
     axes.set_yticks(range(count), names, fontsize=text_size(count))
     axes.tick_params(axis="y", length=0)
     axes.grid(visible=True, axis="x")

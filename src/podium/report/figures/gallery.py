@@ -206,8 +206,8 @@ _KINDS = (
     FigureKind(
         "consensus",
         "Ranks in all {criteria}, and their average",
-        "Each dot is a rank that a submission has in one {criterion} or more; the larger, the more of them give it. The "
-        "diamond is the average, which decides; the line spans all ranks.",
+        "Each dot is a rank that a submission has in one {criterion} or more; the larger, the more of them give it. "
+        "The diamond is the average, which decides; the line spans all ranks.",
         of_criteria.draw_consensus,
         of_criteria.has_several,
     ),
@@ -215,7 +215,8 @@ _KINDS = (
         "places_by_criterion",
         "The ranking that each {criterion} alone would give",
         "In each panel, the larger a blob, the more resamples of the cases gave that place; the stroke is the place "
-        "without resampling. Whoever lies beside the dotted line does better or worse here than in the published order.",
+        "without resampling. Whoever lies beside the dotted line does better or worse here than in the published "
+        "order.",
         of_criteria.draw_places_by_criterion,
         of_criteria.has_several,
     ),
@@ -230,9 +231,9 @@ _KINDS = (
     FigureKind(
         "criteria_compared",
         "What each {criterion} tells",
-        "Left to right: how many pairs it orders certainly, how often its winner stays first when cases are drawn anew, "
-        "how its ranking agrees with that of all {criteria} (Kendall's τ), and its results: median, middle half, and "
-        "90 %.",
+        "Left to right: how many pairs it orders certainly, how often its winner stays first when cases are drawn "
+        "anew, how its ranking agrees with that of all {criteria} (Kendall's τ), and its results: median, middle half, "
+        "and 90 %.",
         of_criteria.draw_criteria_compared,
         of_criteria.has_several,
     ),

@@ -50,7 +50,9 @@ def draw_consensus(data: ReportData) -> Drawn:
     given = {column.measure.of: column for column in scores.columns if column.measure.purpose is Purpose.RANK}
     ranks = np.stack(
         [
-            given[own.measure.name].values[0, everyone] if own.measure.name in given else own.published[_order(data, own)]
+            given[own.measure.name].values[0, everyone]
+            if own.measure.name in given
+            else own.published[_order(data, own)]
             for own in criteria
         ]
     )
