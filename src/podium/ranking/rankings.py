@@ -157,8 +157,10 @@ class Ranking:
             return "No resampling was asked for."
         if not self.rule.competitors:
             return "Nobody is ranked."
-        if len(self.rule.units.names) < 2:
-            return "There is only one case, so nothing can be drawn anew."
+        units = self.rule.units
+        if len(units.names) <= len(units.strata):
+            where = " in each stratum" if len(units.strata) > 1 else ""
+            return f"There is only one case{where}, so nothing can be drawn anew."
         return ""
 
     def to_frame(self) -> pl.DataFrame:
