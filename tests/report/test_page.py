@@ -272,9 +272,7 @@ def test_whatever_the_table_was_there_is_a_page(name):
         np.testing.assert_allclose(np.array(values, float), data.values(measure), atol=1e-4)
         assert [np.flatnonzero(row).tolist() for row in data.failed(measure)] == priced
     read = " ".join(parsed.texts)
-    assert not re.search(
-        r"\bnan\b|\bNone\b|[Cc]hallenge|criteri(on|a)\b", re.sub(r"(Ahead in|difference).*?\.", "", read)
-    )
+    assert not re.search(r"\bnan\b|\bNone\b|[Cc]hallenge", read)
     sections = [own["id"] for own in parsed.all("section")]
     assert ("criteria" in sections) == (name != "one task")
     identifiers = [own["id"] for _, own in parsed.tags if "id" in own]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -110,6 +111,6 @@ def _page(ranking: Ranking, out: Path | None) -> Path:
         return Path(ranking.run.folder) / "report.html"
     if out.suffix.lower() in (".html", ".htm") and not out.is_dir():
         return out
-    if out.suffix and not out.is_dir():
+    if re.fullmatch(r"\.\w{1,5}", out.suffix) and not out.is_dir():  # a folder may have dots in its name
         raise InputError("a page ends with .html", path=out, advice="Name the file, such as report.html, or a folder")
     return out / "report.html"
