@@ -278,6 +278,7 @@ def test_whatever_the_table_was_there_is_a_page(name):
     identifiers = [own["id"] for _, own in parsed.tags if "id" in own]
     assert len(identifiers) == len(set(identifiers))
     assert {own["href"][1:] for own in parsed.all("a")} <= set(identifiers)
+    assert "criteri" not in str([each["why"] for each in document["submissions"]])
     if data.assessment is None:
         assert data.unassessed in read
 

@@ -77,6 +77,7 @@ def document(
         "values": values,
         "priced": priced,
         "failed": data.called.failed,
+        "criterion": data.called.criterion.capitalize(),
         "reasons": [contained(reason, data.submissions) for reason in reasons],
     }
 

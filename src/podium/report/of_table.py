@@ -10,14 +10,14 @@ import polars as pl
 from podium.model import Cube, Measure, Status
 from podium.ranking import Rule, ScoreTable, TaskValues
 
-__all__ = ["Measured", "measured_of"]
+__all__ = ["TableMeasurements", "measured_of"]
 
 _SCHEMA = dict.fromkeys(("submission", "case", "metric"), pl.String) | {"value": pl.Float64}
 _SCHEMA |= dict.fromkeys(("status", "reason"), pl.String)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Measured:
+class TableMeasurements:
     """What a run would have measured: a measure for each task, and a row for each name of a case.
 
     Attributes
@@ -36,7 +36,7 @@ class Measured:
     cube: Cube
 
 
-def measured_of(rule: Rule, table: ScoreTable | None) -> Measured:
+def measured_of(rule: Rule, table: ScoreTable | None) -> TableMeasurements:
     """Arrange the values that a rule has ranked; without them there is only the rule, with its rows.
 
     Cases of one name are one row, also where the table holds them apart as cases of different tasks.
@@ -56,7 +56,7 @@ def measured_of(rule: Rule, table: ScoreTable | None) -> Measured:
     measurements = _measurements(rule, tasks, cases, values, priced, asked)
     lost = measurements.filter(pl.col("status") != Status.OK.value)
     failed = np.asarray(priced.any(axis=2)) if tasks else rule.priced
-    return Measured(
+    return TableMeasurements(
         tuple(task.measure for task in tasks),
         measurements,
         lost.select("submission", "case", "status", "reason"),

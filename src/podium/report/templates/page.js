@@ -106,7 +106,7 @@
   function reasons(submission) {
     const why = submission.why;
     const parts = make("table", {},
-      make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "Criterion"), make("th", { scope: "col", class: "n" }, "Value"),
+      make("thead", {}, make("tr", {}, make("th", { scope: "col" }, data.criterion), make("th", { scope: "col", class: "n" }, "Value"),
         make("th", { scope: "col", class: "n" }, "Rank"))),
       make("tbody", {}, why.parts.map(([title, value, rank]) => make("tr", {}, make("th", { scope: "row" }, title),
         make("td", { class: "n" }, value), make("td", { class: "n" }, rank)))));
