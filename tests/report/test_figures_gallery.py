@@ -130,6 +130,22 @@ def test_every_run_is_drawn_or_told_why_not(name):
                 assert len(ticks(figure.axes[0])) == len(data.submissions)
 
 
+def test_tasks_that_share_no_case_are_not_correlated():
+    apart, joined = (gather(table_ranking(3, 4, own_cases=own, bootstrap=0)) for own in (True, False))
+    assert FIGURES["metric_correlation"].draw(apart) == Nothing("No two tasks have a case in common.")
+    assert len(FIGURES["metric_correlation"].draw(joined)) == 1
+
+
+def test_figures_of_a_task_hold_its_own_cases_only():
+    data = gather(table_ranking(3, 4, own_cases=True, lacking=0.1, bootstrap=0))
+    for measure, (suffix, figure) in zip(data.measures, FIGURES["case_heatmap"].draw(data), strict=True):
+        assert suffix == measure.title
+        assert set(ticks(figure.axes[0], "x")) == {f"{suffix} {index}" for index in range(4)}
+    assert all(
+        "without value" not in text for _, figure in FIGURES["dots_and_boxes"].draw(data) for text in texts(figure)
+    )
+
+
 def test_one_figure_for_each_measure():
     drawn = FIGURES["dots_and_boxes"].draw(run("two cases"))
     assert [suffix for suffix, _ in drawn] == ["Dice kidney and mass", "Dice mass"]
