@@ -32,7 +32,8 @@ EVERYTHING = {"metrics", "io", "ranking", "run", "raters", "challenges", "report
 ALLOWED |= {
     "testing": EVERYTHING,
     "_front_tables": EVERYTHING,
-    "_front": {"_front_tables", *EVERYTHING},
+    "_front_rank": {"_front_tables", *EVERYTHING},
+    "_front": {"_front_rank", *EVERYTHING},
     "__init__": {"_front", *EVERYTHING},
     "cli": {"_front", "__init__", "testing", *EVERYTHING},
 }

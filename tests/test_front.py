@@ -56,7 +56,7 @@ CALLS = {
     "check": "podium.check",
     "evaluate": "podium.evaluate",
     "rank": "podium.rank",
-    "report": "podium.Run.report",
+    "report": "podium.Ranking.report",
     "compare": "podium.compare",
     "raters": "podium.agreement",
     "verify": "podium.Run.verify",
@@ -73,10 +73,9 @@ def test_every_command_has_its_call():
         assert callable(thing)
         assert inspect.getdoc(thing), call
         source = inspect.getsource(sys.modules[f"podium.cli.{command}"])
-        called = (
-            f"podium.load(run{'_folder' if command == 'verify' else ''}).{command}(" if "Run." in call else f"{call}("
-        )
-        assert called in source, f"{command} does not call {call}"
+        owners = {"podium.Run.": "podium.load(run_folder).", "podium.Ranking.": "ranking."}
+        called = next((call.replace(*pair) for pair in owners.items() if call.startswith(pair[0])), call)
+        assert f"{called}(" in source, f"{command} does not call {call}"
 
 
 def test_no_call_has_the_name_of_a_package():

@@ -138,6 +138,7 @@ def ranking_of_table(
         scheme_rule(table, scheme, **over_tasks),
         lambda: table_alternatives(table, scheme, **over_tasks),
         made_with={"scheme": scheme.name, **options},
+        table=table,
         **asked,
     )
 

@@ -105,5 +105,5 @@ def test_a_run_takes_its_groups_from_a_file(tmp_path):
     assert {group.name: group.rows for group in groups.groups} == {"liver": 2, "lung": 2}
     assert groups.untested == "fewer than two groups have 5 cases"
     assert plan.present == 4
-    with pytest.raises(InputError, match=r"a run has no column 'region'\. Name a file"):
+    with pytest.raises(InputError, match=r"there is no column 'region' here\. Name a file"):
         podium.rank(made, by="region")

@@ -4,7 +4,7 @@ import json
 
 import polars as pl
 import pytest
-from reports import synthetic_run, write_run_folder
+from reports import synthetic_run, synthetic_scores, write_run_folder
 
 from podium.challenges import challenges
 
@@ -119,6 +119,90 @@ def test_formats_of_files_can_be_chosen(run, evaluated, tmp_path):
     result = run("report", evaluated, "--out", page, "--format", "gif")
     assert result.exit_code == 1
     assert "there is no format 'gif'. There are: svg, pdf, png" in result.stderr
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    """Return a table beside which nothing else is; one value is missing."""
+    monkeypatch.chdir(tmp_path)
+    scores = synthetic_scores(3, 6, lacking=0.01).rename({"submission": "team"})
+    scores.write_csv(tmp_path / "liver.v2.csv")
+    return tmp_path / "liver.v2.csv"
+
+
+READ = ("--better", "higher", "--column", "submission=team", "--missing", "worst")
+FEW = ("--only", "consensus", "--bootstrap", 20, "--format", "svg")
+
+
+def test_a_table_has_a_report_in_a_folder_of_its_own(run, table):
+    result = run("report", table, *READ, *FEW)
+    assert result.exit_code == 0, result.output
+    page = table.parent / "liver.v2-report" / "report.html"
+    assert "The report is liver.v2-report/report.html" in result.stderr
+    assert (page.parent / "figures" / "consensus.svg").is_file()
+    assert "20 bootstrap resamples (seed 1)" in page.read_text()
+    again = run("report", table, *READ, *FEW)
+    assert again.exit_code == 0, again.output
+
+
+def test_options_of_a_ranking_are_heeded(run, table, tmp_path):
+    options = (
+        "--scheme",
+        "rank-then-aggregate",
+        "--statistic",
+        "median",
+        "--task",
+        "liver",
+        "--seed",
+        5,
+        "--level",
+        0.9,
+    )
+    out = tmp_path / "page.html"
+    result = run("report", table, *READ, "--only", "places", "--bootstrap", 20, *options, "--out", out, "--anonymise")
+    assert result.exit_code == 0, result.output
+    text = out.read_text()
+    for told in ("Rule: rank then median", "(seed 5)", "90 %", "<bdi>A</bdi>"):
+        assert told in text
+    assert "spleen" not in text
+    assert "team 01" not in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--column", "submission=team", "--missing", "worst"), "a table does not say which values are better"),
+        (("--column", "submission=team", "--better", "higher"), "values are missing"),
+        ((*READ[:4], "--missing", "cheap"), "there is no way 'cheap' to treat missing values"),
+        ((*READ, "--task", "lung"), "there is no task 'lung'"),
+        ((*READ, "--submission", "team 9"), "there is no submission called 'team 9'"),
+    ],
+)
+def test_a_table_that_cannot_be_ranked_is_refused_in_one_line(run, table, arguments, told):
+    result = run("report", table, *arguments)
+    assert result.exit_code == 1
+    assert told in " ".join(result.stderr.split())
+    assert sorted(path.name for path in table.parent.iterdir()) == [table.name]
+
+
+def test_a_table_that_is_not_there(run, tmp_path):
+    result = run("report", tmp_path / "nowhere.csv", "--better", "higher")
+    assert result.exit_code == 1
+    assert "there is no such run folder or table" in " ".join(result.stderr.split())
+
+
+def test_a_run_knows_how_its_values_are_read(run, evaluated):
+    result = run("report", evaluated, "--better", "higher")
+    assert result.exit_code == 1
+    assert "are for tables" in result.stderr
+
+
+def test_a_run_under_a_general_scheme_goes_to_a_folder_of_its_own(run, evaluated, monkeypatch):
+    monkeypatch.chdir(evaluated.parent)
+    result = run("report", evaluated, "--scheme", "aggregate-then-rank", "--statistic", "median", *FEW)
+    assert result.exit_code == 0, result.output
+    assert "Rule: median then rank" in (evaluated.parent / "run-report" / "report.html").read_text()
+    assert not (evaluated / "report.html").exists()
 
 
 @pytest.mark.heavy

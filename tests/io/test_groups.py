@@ -45,7 +45,7 @@ def test_nothing_is_asked():
         ("patient,centre\na,N\n", "{}:centre", "there is no column 'case'"),
         ("", "{}:centre", "this is not a CSV file"),
         ("case,centre\na,N\n", "nowhere.csv:centre", "there is no such file"),
-        ("case,centre\na,N\n", "centre", "a run has no column 'centre'"),
+        ("case,centre\na,N\n", "centre", "there is no column 'centre' here"),
     ],
 )
 def test_what_cannot_be_read_is_said(write, text, by, words):

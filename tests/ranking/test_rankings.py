@@ -1,23 +1,25 @@
 """A ranking: the board at once, everything else when it is asked for and once, drawn and written as a page."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 import pytest
 
 import podium
-from podium import _front, _front_tables
+from podium import _front_rank, _front_tables
 from podium.model import InputError
 from podium.ranking import Ranking
 from podium.ranking.inference.confidence import assess_confidence
+from podium.ranking.inference.sensitivity import OtherRule
 from podium.ranking.inference.stability import assess_stability
 from podium.ranking.inference.tidy import ranking_tables
 from podium.report.figures import FIGURES
 
 VALUES = np.random.default_rng(1).random((3, 12)) + 0.3 * np.arange(3)[:, None]
 
-# Of a table's ranking. Those that need no cases are drawn; of the others it is said why they are not.
+# Of a rule alone. Those that need no cases are drawn; of the others it is said why they are not.
 DRAWN = {"places", "lines_over_schemes", "tau_violin", "significance_map", "forest_plot"}
 NOT_DRAWN = {
     "dots_and_boxes": "single cases",
@@ -27,6 +29,11 @@ NOT_DRAWN = {
     "accuracy_runtime": "No submission reported how long it took",
     "people_band": "how far people agree",
     "metric_correlation": "single cases",
+    "consensus": "only one task",
+    "places_by_criterion": "only one task",
+    "places_by_submission": "only one task",
+    "criteria_compared": "only one task",
+    "dendrogram": "only one task",
 }
 WITHOUT_RESAMPLES = "how sure a ranking is needs resamples.*rank\\(bootstrap=1000\\), --bootstrap 1000"
 
@@ -163,6 +170,34 @@ def test_a_page_about_a_table(ranking_of, tmp_path):
         ranking.report()
 
 
+def test_another_name_changes_nothing_else(ranking_of):
+    ranking = ranking_of(VALUES)
+    assert ranking.stability.submissions == ("T0", "T1", "T2")
+    names = {"T0": "C", "T2": "A"}
+    other = ranking.renamed(names)
+    assert other.places == {"A": 1, "T1": 2, "C": 3}
+    assert other.stability.submissions == ("C", "T1", "A")
+    np.testing.assert_array_equal(other.stability.places, ranking.stability.places)
+    assert other.confidence.ranks == ranking.confidence.ranks
+    assert [rule.winners for rule in other.sensitivity.alternatives] == [
+        tuple(names.get(name, name) for name in rule.winners) for rule in ranking.sensitivity.alternatives
+    ]
+    assert ranking.places == {"T2": 1, "T1": 2, "T0": 3}
+
+
+def test_other_names_stand_in_every_sentence(rule_from):
+    rule = replace(rule_from(VALUES), name="T1.csv", notes=("T1 is late.",), remarks={"T0": "as T1"})
+
+    def refused():
+        raise InputError("T2 cannot be ranked so")
+
+    ranking = Ranking(rule, lambda: [OtherRule("odd", refused)]).renamed(
+        {"T0": "A", "T1": "B", "T2": "C"}, lambda text: text.replace("T1", "B").replace("T2", "C")
+    )
+    assert (ranking.rule.name, ranking.rule.notes, ranking.rule.remarks) == ("B.csv", ("B is late.",), {"A": "as B"})
+    assert ranking.sensitivity.impossible == {"odd": "C cannot be ranked so"}
+
+
 def test_without_resamples_it_is_said_what_to_ask_for(ranking_of, tmp_path):
     ranking = ranking_of(VALUES, bootstrap=0)
     for name in ("stability", "left_out", "confidence", "tables", "intervals", "comparisons", "document"):
@@ -180,6 +215,9 @@ def test_why_it_cannot_be_told(ranking_of, run_of):
     alone = ranking_of(VALUES[:, :1])
     assert alone.untold == "There is only one case, so nothing can be drawn anew."
     assert alone.to_frame()["place"].to_list() == [1, 2, 3]
+    each = ranking_of({"liver": VALUES[:, :1], "spleen": VALUES[:, 1:2]})
+    assert each.untold == "There is only one case in each stratum, so nothing can be drawn anew."
+    assert sorted(each.to_frame()["submission"]) == ["T0", "T1", "T2"]
     # Nobody is timed, and timing is required.
     run = run_of("trackrad2025")
     nobody = Ranking(run._replace(table=run.table.filter(pl.col("metric") != "seconds")).rule)
@@ -219,7 +257,7 @@ def test_options_of_schemes_are_passed_on(monkeypatch):
         monkeypatch.setattr(module, function.__name__, call)
 
     recording("rule", _front_tables, _front_tables.scheme_rule)
-    recording("scheme", _front, _front.scheme_named)
+    recording("scheme", _front_rank, _front_rank.scheme_named)
     table = pl.DataFrame({"case": ["1", "2"], "a": [0.5, 0.6], "b": [0.7, 0.8]})
     podium.rank(table, better="higher", bootstrap=0)
     assert given == {"rule": {}, "scheme": {}}

@@ -5,11 +5,13 @@ import shutil
 import numpy as np
 import polars as pl
 import pytest
-from reports import DEGENERATE, HOSTILE, synthetic_report
+from reports import DEGENERATE, HOSTILE, STRANGE_TABLES, synthetic_report, table_ranking
 from shared_data import PROJECT
 
 import podium
 from podium.report.build import build_report
+from podium.report.data import gather
+from podium.report.figures import FIGURES
 from podium.report.page import render
 
 pytestmark = pytest.mark.heavy
@@ -355,19 +357,42 @@ def test_the_page_of_a_table_looks_right(visit, table, size, scheme):
     assert page.title() == page.locator("h1").inner_text() == "scores.csv"
     shown = page.locator("#board tbody th bdi").evaluate_all("(all) => all.map((name) => name.textContent)")
     assert shown == [entry.submission for entry in ranking.leaderboard.entries]
+    page.click("#columns")
     values = page.locator("#board tbody tr").first.locator("td").all_inner_texts()
-    assert values[0] == "1"
+    assert values[0].startswith("1")
     assert [value.partition("\n")[0] for value in values[3:]] == [
         column.shown(ranking.leaderboard.entries[0].values[column.name]) for column in ranking.leaderboard.columns
     ]
     for element in ("h1", ".headline", "#board", "footer"):  # nothing sticks to the edge
         assert page.locator(element).first.bounding_box()["x"] >= 12
-    assert page.locator("figure svg").count() == 7
-    assert page.evaluate("document.querySelectorAll('script, main b script').length") == 0
-    page.locator("summary").click()
-    assert page.locator("details tbody tr").count() == len(ranking.sensitivity.alternatives)
+    kinds = page.locator(".group").evaluate_all("(all) => all.map((kind) => kind.id.replace('figure-', ''))")
+    assert set(kinds) == set(FIGURES) - {"accuracy_runtime", "people_band", "dendrogram"}
+    assert page.evaluate("document.querySelectorAll('main script, main b script').length") == 0
+    assert page.locator("#criteria tbody tr").count() == 2
+    assert page.locator("nav.contents a").all_inner_texts()[2] == "Tasks"
+    page.locator("#rules summary").click()
+    assert page.locator("#rules details tbody tr").count() == len(ranking.sensitivity.alternatives)
+    page.locator(".why").first.click()
+    beta = page.locator("#board tbody tr", has_text="beta").get_attribute("data-row")
+    assert opened(page, f"#submission-{beta}").count() >= 14
+    lost = opened(page, "#case-3")
+    assert lost.count() == len(ranking.leaderboard.entries)
+    assert page.locator("#case-3 td.bad").count() == 2  # one in each task, and nobody else's
+    assert page.locator("#case-3 .tag").all_inner_texts() == [" missing"]
     assert serious(page) == []
     page.screenshot(path=SCREENS / f"table-{size['width']}-{scheme}.png", full_page=True)
+
+
+@pytest.mark.parametrize("name", STRANGE_TABLES)
+def test_strange_tables_give_sensible_pages(visit, folder, name):
+    data = gather(table_ranking(**STRANGE_TABLES[name]))
+    page = visit(written(folder, f"table {name}", data), size=PHONE)
+    assert not too_wide(page)
+    opened(page, "#submission-0")
+    assert opened(page, "#case-0").count() == len(data.submissions)
+    page.locator(".why").first.click()
+    assert not too_wide(page)
+    assert serious(page) == []
 
 
 def test_without_scripts_the_page_still_tells(browser, report, data):

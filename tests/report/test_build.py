@@ -217,31 +217,35 @@ def test_a_table_has_a_page_with_its_board(scores, tmp_path):
             assert column.shown(entry.values[column.name]) in text
     intervals = ranking.confidence.columns["liver"]
     assert f"{intervals.low[0]:.4f} to {intervals.high[0]:.4f}" in text
-    for told in ("alpha is first", "3 submissions", "16 cases", "60 bootstrap resamples (seed 1)", "better = higher",
-                 "1 missing case", "missing = 0.0", "by the same rule"):  # fmt: skip
+    for told in ("alpha is first", "3 submissions", "16 cases in 2 tasks", "60 bootstrap resamples (seed 1)",
+                 "better = higher", "1 missing value", "missing = 0.0", "by the same rule"):  # fmt: skip
         assert told in text, told
     assert "challenge" not in text
-    # It is one file: nothing is fetched, nothing runs.
+    # It is one file: nothing is fetched, and only its own script runs.
     policy = next(own["content"] for tag, own in parsed.tags if own.get("http-equiv") == "Content-Security-Policy")
     assert policy.startswith("default-src 'none'; ")
     for tag, own in parsed.tags:
-        assert tag not in ("script", "link", "iframe", "object", "embed", "form")
+        assert tag not in ("link", "iframe", "object", "embed", "form")
         assert "src" not in own or own["src"].startswith("data:image/")
         assert "href" not in own or own["href"].startswith("#")
     identifiers = [own["id"] for _, own in parsed.tags if "id" in own]
     assert len(identifiers) == len(set(identifiers))
     assert {own["href"][1:] for tag, own in parsed.tags if tag == "a"} <= set(identifiers)
     drawn = {own["id"].removeprefix("figure-") for _, own in parsed.tags if own.get("class") == "group"}
-    assert drawn == {"places", "lines_over_schemes", "tau_violin", "significance_map", "forest_plot"}
+    assert drawn == set(FIGURES) - {"accuracy_runtime", "people_band", "dendrogram"}
 
 
-def test_a_table_without_resamples_has_a_page_without_figures(scores, tmp_path):
-    page = podium.rank(scores, better="higher", missing="drop", bootstrap=0).report(tmp_path / "page.html")
+def test_a_table_without_resamples_has_figures_of_its_values(scores, tmp_path):
+    page = podium.rank(scores, better="higher", missing="drop", bootstrap=0).report(
+        tmp_path / "page.html", formats=["svg"]
+    )
     text = " ".join(" ".join(Page(page.read_text()).texts).split())
     assert "No resampling was asked for." in text
-    assert "Figure" not in text
     assert "True place" not in text
-    assert not (tmp_path / "figures").exists()
+    names = {path.stem.partition("-")[0] for path in (tmp_path / "figures").iterdir()}
+    assert names == {
+        "dots_and_boxes", "podium_plot", "ranking_heatmap", "case_heatmap", "metric_correlation", "consensus"
+    }  # fmt: skip
 
 
 def test_a_general_scheme_over_a_run_has_a_page_like_a_table(tmp_path):
@@ -253,18 +257,21 @@ def test_a_general_scheme_over_a_run_has_a_page_like_a_table(tmp_path):
         ranking.report()
 
 
-@pytest.mark.parametrize("options", [{"anonymise": True}, {"submission": "alpha"}])
-def test_a_table_is_about_all_by_their_names(scores, tmp_path, options):
-    with pytest.raises(InputError, match="a table's page is about all submissions, by their names"):
-        podium.rank(scores, better="higher", missing=0.0, bootstrap=0).report(tmp_path / "out", **options)
-    assert not (tmp_path / "out").exists()
+def test_beside_an_anonymous_page_of_a_table_no_name_is_left(scores, tmp_path):
+    ranking = podium.rank(scores, better="higher", missing=0.0, bootstrap=0)
+    ranking.report(tmp_path / "out", only=["dots_and_boxes"], formats=["svg"])
+    page = ranking.report(tmp_path / "out", only=["podium_plot"], formats=["svg"], anonymise=True)
+    for path in (page, *(page.parent / "figures").iterdir()):
+        assert not [name for name in ("alpha", "beta", "gamma") if name in path.read_text()]
+    assert {path.stem for path in (page.parent / "figures").iterdir()} == {"podium_plot-liver", "podium_plot-spleen"}
 
 
 def test_figures_of_a_table(scores):
     ranking = podium.rank(scores, better="higher", missing=0.0, bootstrap=40)
-    for name in ("places", "lines_over_schemes", "tau_violin", "significance_map", "forest_plot"):
+    lacking = {"accuracy_runtime", "people_band", "dendrogram"}
+    for name in set(FIGURES) - lacking:
         assert isinstance(ranking.plot(name), Figure)
-    for name in set(FIGURES) - {"places", "lines_over_schemes", "tau_violin", "significance_map", "forest_plot"}:
+    for name in lacking:
         with pytest.raises(InputError, match="there is nothing to draw: "):
             ranking.plot(name)
 

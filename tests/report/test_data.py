@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
-from reports import HOSTILE, synthetic_report, synthetic_run
+from reports import HOSTILE, synthetic_report, synthetic_run, table_ranking
 
 from podium.model import Direction, InputError, Measure, Role
 from podium.report.anonymity import letters, renamed_info, renamed_table, renamed_text
@@ -136,6 +136,23 @@ def test_whom_the_report_is_about_keeps_its_name():
     assert data.focus == "team 03"
     assert sorted(data.submissions) == ["A", "B", "C", "team 03"]
     assert data.looks["team 03"].focus
+
+
+def test_letters_change_no_number_of_a_table():
+    ranking = table_ranking(names=["zeta", "alpha", "mike"], cases=9, lacking=0.05)
+    real, hidden = gather(ranking), gather(ranking, anonymise=True)
+    assert hidden.submissions == ("A", "B", "C")
+    assert [hidden.names[letter] for letter in hidden.submissions] == list(real.submissions)
+    assert [entry.values for entry in real.board.entries] == [entry.values for entry in hidden.board.entries]
+    assert real.assessment.confidence.ranks == hidden.assessment.confidence.ranks
+    for measure in real.measures:
+        np.testing.assert_array_equal(real.values(measure), hidden.values(measure))
+        np.testing.assert_array_equal(real.failed(measure), hidden.failed(measure))
+    told = texts(hidden.info) + texts(hidden.board.notes) + hidden.failures["submission"].to_list()
+    assert not {"zeta", "alpha", "mike"} & set(told)
+    with pytest.raises(InputError, match=r"no submission called 'alfa'.*alpha"):
+        gather(ranking, submission="alfa")
+    assert gather(ranking, submission="alpha").looks["alpha"].focus
 
 
 def test_letters_stay_in_order_beyond_the_alphabet():

@@ -10,10 +10,11 @@ import pytest
 from drawn import notes, ticks
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-from reports import DEGENERATE, HOSTILE, synthetic_report
+from reports import DEGENERATE, HOSTILE, synthetic_report, table_ranking
 
 from podium.model import InputError, LabelMap
 from podium.report import figures
+from podium.report.data import gather
 from podium.report.figures import FIGURES, Nothing, as_bytes, draw, inline_svg, save, save_all, slug
 from podium.report.style import GRID, INK, PAPER, drawing, shortened
 
@@ -32,14 +33,21 @@ NAMES = {
     "people_band",
     "case_heatmap",
     "metric_correlation",
+    "consensus",
+    "places_by_criterion",
+    "places_by_submission",
+    "criteria_compared",
+    "dendrogram",
 }
 
 FUNCTIONS = {"places": "blob_plot"}
+RESAMPLED = {"places_by_criterion", "places_by_submission", "criteria_compared"}
+OF_CRITERIA = {*RESAMPLED, "consensus", "dendrogram"}
 
 # Which figures a run lacks, besides that of people.
 LACKING = {
-    "one submission": {"lines_over_schemes", "tau_violin", "significance_map"},
-    "one case": {"places", "lines_over_schemes", "tau_violin", "significance_map", "forest_plot"},
+    "one submission": {"lines_over_schemes", "tau_violin", "significance_map", *OF_CRITERIA},
+    "one case": {"places", "lines_over_schemes", "tau_violin", "significance_map", "forest_plot", *RESAMPLED},
     "everything failed": {
         "podium_plot",
         "ranking_heatmap",
@@ -49,10 +57,11 @@ LACKING = {
         "significance_map",
         "forest_plot",
         "accuracy_runtime",
+        *OF_CRITERIA,
     },
     "all equal": {"tau_violin"},
     "no timing": {"accuracy_runtime"},
-    "no bootstrap": {"places", "lines_over_schemes", "tau_violin", "significance_map", "forest_plot"},
+    "no bootstrap": {"places", "lines_over_schemes", "tau_violin", "significance_map", "forest_plot", *RESAMPLED},
 }
 
 
@@ -76,6 +85,22 @@ def test_every_figure_is_there_and_explained():
         assert kind.caption.endswith(".")
         assert 1 <= kind.caption.count(". ") + 1 <= 3
         assert len(kind.caption) < 330
+        for data in (run("two cases"), gather(table_ranking(2, 2, bootstrap=0))):
+            assert not {"{", "}"} & set(kind.worded(data).title + kind.worded(data).caption)
+
+
+def test_tasks_are_called_tasks():
+    kind = FIGURES["dendrogram"]
+    assert kind.worded(run("two cases")).title == "Which criteria rank alike"
+    assert kind.worded(gather(table_ranking(2, 2, bootstrap=0))).title == "Which tasks rank alike"
+
+
+def test_what_a_report_cannot_have_is_not_missed(tmp_path):
+    table = gather(table_ranking(2, 2, tasks=[""], bootstrap=0))
+    names = {drawing.kind.name for drawing in save_all(table, tmp_path / "figures", ())}
+    assert names == NAMES - OF_CRITERIA - {"accuracy_runtime", "people_band", "metric_correlation"}
+    asked = save_all(table, tmp_path / "figures", (), only=["dendrogram"])
+    assert [drawing.reason for drawing in asked] == ["There is only one task."]
 
 
 QUICK = {"everything failed"}
@@ -103,6 +128,22 @@ def test_every_run_is_drawn_or_told_why_not(name):
                 assert len(ticks(figure.axes[0])) == len(data.competitors)
             if kind in ("dots_and_boxes", "case_heatmap"):
                 assert len(ticks(figure.axes[0])) == len(data.submissions)
+
+
+def test_tasks_that_share_no_case_are_not_correlated():
+    apart, joined = (gather(table_ranking(3, 4, own_cases=own, bootstrap=0)) for own in (True, False))
+    assert FIGURES["metric_correlation"].draw(apart) == Nothing("No two tasks have a case in common.")
+    assert len(FIGURES["metric_correlation"].draw(joined)) == 1
+
+
+def test_figures_of_a_task_hold_its_own_cases_only():
+    data = gather(table_ranking(3, 4, own_cases=True, lacking=0.1, bootstrap=0))
+    for measure, (suffix, figure) in zip(data.measures, FIGURES["case_heatmap"].draw(data), strict=True):
+        assert suffix == measure.title
+        assert set(ticks(figure.axes[0], "x")) == {f"{suffix} {index}" for index in range(4)}
+    assert all(
+        "without value" not in text for _, figure in FIGURES["dots_and_boxes"].draw(data) for text in texts(figure)
+    )
 
 
 def test_one_figure_for_each_measure():

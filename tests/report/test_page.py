@@ -9,7 +9,15 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from reports import DEGENERATE, HOSTILE, synthetic_report, synthetic_run, write_run_folder
+from reports import (
+    DEGENERATE,
+    HOSTILE,
+    STRANGE_TABLES,
+    synthetic_report,
+    synthetic_run,
+    table_ranking,
+    write_run_folder,
+)
 
 import podium
 from podium.report import build, page
@@ -75,7 +83,7 @@ def embedded(parsed):
 def test_the_page_is_well_formed_and_in_order(parsed):
     assert parsed.open == []
     sections = [own["id"] for own in parsed.all("section")]
-    assert sections == ["verdict", "leaderboard", "figures", "failures", "rules", "submissions", "cases"]
+    assert sections == ["verdict", "leaderboard", "criteria", "figures", "failures", "rules", "submissions", "cases"]
     anchors = {own["href"][1:] for own in parsed.all("a") if own.get("href", "").startswith("#")}
     identifiers = [own["id"] for _, own in parsed.tags if "id" in own]
     assert len(identifiers) == len(set(identifiers))
@@ -249,6 +257,65 @@ def test_figures_and_pictures_stand_where_they_belong(data):
     assert parsed.all("img", id="picture-7")[0]["alt"] == "what is seen"
     assert embedded(parsed)["submissions"][0]["pictures"] == [[7, "worst, x"]]
     assert "pictures" in [own["id"] for own in parsed.all("section")]
+
+
+@pytest.mark.parametrize("name", STRANGE_TABLES)
+def test_whatever_the_table_was_there_is_a_page(name):
+    data = gather(table_ranking(**STRANGE_TABLES[name]))
+    text = render(data)
+    parsed = Parsed(text)
+    assert parsed.open == []
+    document = embedded(parsed)
+    assert [each["name"] for each in document["submissions"]] == list(data.submissions)
+    assert document["cases"] == list(data.cases)
+    for measure, values, priced in zip(data.measures, document["values"], document["priced"], strict=True):
+        np.testing.assert_allclose(np.array(values, float), data.values(measure), atol=1e-4)
+        assert [np.flatnonzero(row).tolist() for row in data.failed(measure)] == priced
+    read = " ".join(parsed.texts)
+    assert not re.search(r"\bnan\b|\bNone\b|[Cc]hallenge", read)
+    sections = [own["id"] for own in parsed.all("section")]
+    assert ("criteria" in sections) == (name != "one task")
+    identifiers = [own["id"] for _, own in parsed.tags if "id" in own]
+    assert len(identifiers) == len(set(identifiers))
+    assert {own["href"][1:] for own in parsed.all("a")} <= set(identifiers)
+    assert "criteri" not in str([each["why"] for each in document["submissions"]])
+    if data.assessment is None:
+        assert data.unassessed in read
+
+
+def test_names_of_tasks_are_text():
+    text = render(gather(table_ranking(**STRANGE_TABLES["hostile names"])))
+    parsed = Parsed(text)
+    assert len(parsed.scripts) == 2
+    assert "<script>alert" not in text
+    assert {each["label"].removesuffix(" ↑") for each in embedded(parsed)["measures"]} == set(HOSTILE[:4])
+
+
+def test_what_is_missing_in_a_table_is_told_with_its_cost():
+    data = gather(table_ranking(3, 6, lacking=0.1, missing=-1.0))
+    parsed = Parsed(render(data))
+    text = " ".join(" ".join(parsed.texts).split())
+    count = len(data.failures)
+    assert f"{count} of 54 values are missing" in text
+    assert "What is missing, and what it cost" in text
+    assert "count as -1" in text  # a note
+    for failure in failures(data):
+        for cost in failure.costs:
+            measure = next(each for each in data.measures if each.label == cost.title)
+            own, lost = (table(measure, (failure.submission,))[0] for table in (data.values, data.failed))
+            assert (cost.measured, cost.priced) == (f"{own[~lost].mean():.4f}", f"{own.mean():.4f}")
+    assert "Every submission has a value" in " ".join(Parsed(render(gather(table_ranking(3, 4)))).texts)
+
+
+def test_anonymous_pages_of_tables_hold_no_name():
+    names = ["Aardvark Labs", "Bumblebee", "Capybara"]
+    ranking = table_ranking(cases=6, names=names, lacking=0.1, missing="drop")
+    text = render(gather(ranking, anonymise=True))
+    assert not [name for name in names if name.lower() in text.lower()]
+    text = render(gather(ranking, anonymise=True, submission="Bumblebee"))
+    assert "This report is about" in text
+    assert "Bumblebee" in text
+    assert "Capybara" not in text
 
 
 @pytest.mark.slow

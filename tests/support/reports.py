@@ -1,4 +1,4 @@
-"""Synthetic runs of a built-in challenge, from measurements drawn at random, as what reports are made of."""
+"""Synthetic runs of a built-in challenge, and synthetic tables, drawn at random, as what reports are made of."""
 
 from __future__ import annotations
 
@@ -13,6 +13,16 @@ import polars as pl
 from podium.challenges import get_challenge
 from podium.io import json_text, parquet_bytes
 from podium.model import Challenge, Direction, Role, Status
+from podium.ranking import (
+    AggregateThenRank,
+    Ranking,
+    RankThenAggregate,
+    Scheme,
+    TestThenRank,
+    scheme_rule,
+    table_of_scores,
+)
+from podium.ranking.inference.sensitivity import table_alternatives
 from podium.report.data import ReportData, gather
 from podium.run import Contract, Input, Run, RunFolder, RunRecord, leaderboard_files
 from podium.run.measuring import SCHEMA
@@ -207,3 +217,81 @@ DEGENERATE: dict[str, dict[str, Any]] = {
     "many": {"submissions": 60, "cases": 40, "baseline": True},
 }
 """Runs that a report must stand, by what is strange about them: options of `synthetic_report`."""
+
+
+def synthetic_scores(
+    submissions: int = 5,
+    cases: int = 12,
+    *,
+    tasks: Sequence[str] = ("liver", "spleen", "kidney"),
+    names: Sequence[str] | None = None,
+    lacking: float = 0.0,
+    own_cases: bool = False,
+    equal: Sequence[str] = (),
+    seed: int = 1,
+) -> pl.DataFrame:
+    """Return a table of values that never were.
+
+    Parameters
+    ----------
+    lacking
+        Which share of the values is missing; one of the first submission is, if it is not zero.
+    own_cases
+        Whether cases of different tasks have different names.
+    equal
+        Tasks in which all values are the same.
+    """
+    generator = np.random.default_rng(seed)
+    rows = []
+    for task in tasks:
+        strength = 0.05 * generator.normal(size=100)
+        for number, name in enumerate(names or team_names(submissions)):
+            for index in range(cases):
+                value: float | None = float(
+                    np.clip(generator.normal(0.9 - 0.04 * number + strength[number], 0.06), 0, 1)
+                )
+                value = 0.5 if task in equal else value
+                if lacking and ((number, index) == (0, 1) or generator.random() < lacking):
+                    value = None
+                rows.append((name, f"{task} {index}" if own_cases else f"case {index}", task, value))
+    schema = {"submission": pl.String, "case": pl.String, "task": pl.String, "value": pl.Float64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def table_ranking(
+    submissions: int = 5,
+    cases: int = 12,
+    *,
+    better: str = "higher",
+    missing: Any = "worst",
+    scheme: Scheme | None = None,
+    bootstrap: int = 60,
+    **options: Any,
+) -> Ranking:
+    """Return a ranking of a synthetic table; options are those of `synthetic_scores`."""
+    scores, chosen = synthetic_scores(submissions, cases, **options), scheme or AggregateThenRank()
+    table = table_of_scores(scores, better=better, missing=missing, name="scores.csv")
+    made_with = {"scheme": chosen.name, "better": better, "missing": missing}
+    rule = scheme_rule(table, chosen)
+    others = lambda: table_alternatives(table, chosen)  # noqa: E731
+    return Ranking(rule, others, bootstrap=bootstrap, made_with=made_with, table=table)
+
+
+STRANGE_TABLES: dict[str, dict[str, Any]] = {
+    "one task": {"tasks": [""]},
+    "two tasks": {"tasks": ["liver", "spleen"]},
+    "one submission": {"submissions": 1},
+    "two submissions": {"submissions": 2},
+    "one case": {"cases": 1},
+    "two cases": {"cases": 2},
+    "all tied": {"equal": ["liver", "spleen", "kidney"]},
+    "all tied in one task": {"equal": ["spleen"]},
+    "missing values": {"lacking": 0.1, "own_cases": True},
+    "cases left out": {"lacking": 0.05, "missing": "drop"},
+    "no bootstrap": {"bootstrap": 0},
+    "hostile names": {"names": HOSTILE, "tasks": HOSTILE[:4], "lacking": 0.1, "missing": 0.0},
+    "lower is better": {"better": "lower", "scheme": RankThenAggregate()},
+    "tests": {"scheme": TestThenRank("holm")},
+    "many": {"submissions": 40, "cases": 20, "tasks": [f"task {number}" for number in range(11)]},
+}
+"""Tables that a report must stand, by what is strange about them: options of `table_ranking`."""

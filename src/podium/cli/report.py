@@ -1,4 +1,4 @@
-"""`podium report`: a page and figures from a run."""
+"""`podium report`: a page and figures from a run or from a table."""
 
 from __future__ import annotations
 
@@ -8,15 +8,37 @@ from typing import Annotated
 import typer
 
 from podium.cli._console import failing_clearly, say
+from podium.cli._options import (
+    Adjust,
+    Alpha,
+    Better,
+    Columns,
+    Interval,
+    Jobs,
+    Lacking,
+    Level,
+    Scheme,
+    Seed,
+    Statistic,
+    Tasks,
+    given_missing,
+    given_options,
+)
 
 
 def report(
     context: typer.Context,
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, from podium evaluate.")],
+    source: Annotated[
+        Path,
+        typer.Argument(metavar="RUN|TABLE", help="A run folder, from podium evaluate, or a table, as of podium rank."),
+    ],
     *,
     out: Annotated[
         Path | None,
-        typer.Option(help="The page; by default report.html in the run folder. Figures go to figures/ beside it."),
+        typer.Option(
+            help="The page, or a folder for it; by default report.html in the run folder, or in TABLE-report. Figures "
+            "go to figures/ beside it."
+        ),
     ] = None,
     only: Annotated[
         list[str] | None, typer.Option(help="A figure, if not all; repeat for more.", metavar="NAME")
@@ -29,10 +51,21 @@ def report(
     ] = False,
     title: Annotated[str | None, typer.Option(help="Of the page.")] = None,
     images: Annotated[Path | None, typer.Option(help="The folder with the images of the cases, for pictures.")] = None,
+    better: Better = None,
+    scheme: Scheme = None,
+    statistic: Statistic = "mean",
+    adjustment: Adjust = "none",
+    alpha: Alpha = 0.05,
+    task: Tasks = None,
+    missing: Lacking = None,
+    column: Columns = None,
     bootstrap: Annotated[
         int, typer.Option(help="How many resamples tell how sure the ranking is; 0 for none.", min=0)
     ] = 1000,
-    seed: Annotated[int, typer.Option(help="Which resamples.", min=0)] = 1,
+    seed: Seed = 1,
+    level: Level = 0.95,
+    interval: Interval = "bootstrap-t",
+    jobs: Jobs = None,
     pictures: Annotated[
         bool, typer.Option("--pictures/--no-pictures", help="Whether cases are shown, from the inputs of the run.")
     ] = True,
@@ -47,10 +80,27 @@ def report(
         from podium.cli._progress import stages_done
 
         with stages_done() as progress:
-            podium.load(run).report(
-                out,
+            ranking = podium.rank(
+                source,
+                better=better,
+                scheme=scheme,
+                statistic=statistic,
+                adjustment=adjustment,  # type: ignore[arg-type]  # what there is, the scheme says
+                alpha=alpha,
+                tasks=task or (),
+                missing=given_missing(missing),
+                columns=given_options(column, flag="--column", form="submission=NAME"),
                 bootstrap=bootstrap,
                 seed=seed,
+                level=level,
+                interval=interval,  # type: ignore[arg-type]  # what there is, the interval says
+                jobs=jobs,
+                progress=progress,
+            )
+            if out is None and ranking.run is None:
+                out = Path(f"{source.stem}-report")
+            ranking.report(
+                out,
                 only=only,
                 submission=submission,
                 anonymise=anonymise,

@@ -20,6 +20,7 @@ from podium.ranking.arithmetic import (
     weighted_sum,
     with_ranks,
 )
+from podium.ranking.criteria import CriterionPlaces, criterion_distances, rank_by_criterion
 from podium.ranking.inference.intervals import COVERAGE, mean_intervals
 from podium.ranking.inference.quantiles import weighted_quantile
 from podium.ranking.inference.resampling import units_of
@@ -46,6 +47,7 @@ __all__ = [
     "AVERAGE_RANK",
     "COVERAGE",
     "AggregateThenRank",
+    "CriterionPlaces",
     "RankThenAggregate",
     "Ranking",
     "Rule",
@@ -59,6 +61,7 @@ __all__ = [
     "column_ranks",
     "competition_ranks",
     "counted_seconds",
+    "criterion_distances",
     "cube_of",
     "exceeds",
     "leaderboard_of",
@@ -69,6 +72,7 @@ __all__ = [
     "mean_rank",
     "mean_scales",
     "min_max_score",
+    "rank_by_criterion",
     "ranked_submissions",
     "scheme_named",
     "scheme_rule",

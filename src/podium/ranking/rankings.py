@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from podium.model import InputError, Leaderboard
+from podium.ranking.criteria import CriterionPlaces, rank_by_criterion
 from podium.ranking.inference.confidence import Confidence, assess_confidence
 from podium.ranking.inference.intervals import Method
 from podium.ranking.inference.margins import Margin, Margins, judge_margins
@@ -20,6 +23,7 @@ from podium.ranking.inference.stability import LeftOut, Stability, assess_stabil
 from podium.ranking.inference.subgroups import Subgroups, rank_subgroups
 from podium.ranking.inference.tidy import ranking_document, ranking_tables
 from podium.ranking.rule import Rule
+from podium.ranking.score_table import ScoreTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,7 +53,9 @@ class Ranking:
     made_with
         The options that made it, as a file can hold them.
     run
-        The run that it comes from, if it comes from one; figures of cases and pages need it.
+        The run that it comes from, if it comes from one; pictures of cases need it.
+    table
+        The values that a general scheme ranked; figures of cases need these, or a run.
 
     Attributes
     ----------
@@ -72,11 +78,12 @@ class Ranking:
         progress: Callable[[str, int, int], None] | None = None,
         made_with: Mapping[str, Any] | None = None,
         run: Any = None,
+        table: ScoreTable | None = None,
     ) -> None:
         self.rule = rule
         self.bootstrap, self.seed, self.level, self.interval = bootstrap, seed, level, interval
         self.made_with = dict(made_with or {})
-        self.run = run
+        self.run, self.table = run, table
         self.folder: Path | None = None
         self.asked = Questions()
         self._others, self._jobs, self._progress = others, jobs, progress
@@ -104,6 +111,13 @@ class Ranking:
         """What becomes of the places without each case in turn."""
         self._demand()
         return tuple(jackknife(self.rule, progress=self._tell("cases left out")))
+
+    @cached_property
+    def criteria(self) -> tuple[CriterionPlaces, ...]:
+        """The ranking by each criterion, or task, alone, and what becomes of it when cases are drawn anew."""
+        replicates = 0 if self.untold else self.bootstrap
+        tell = self._tell("resamples by criterion")
+        return rank_by_criterion(self.rule, replicates=replicates, seed=self.seed, jobs=self._jobs, progress=tell)
 
     @cached_property
     def confidence(self) -> Confidence:
@@ -153,8 +167,10 @@ class Ranking:
             return "No resampling was asked for."
         if not self.rule.competitors:
             return "Nobody is ranked."
-        if len(self.rule.units.names) < 2:
-            return f"There is only one {self.rule.unit_words[0]}, so nothing can be drawn anew."
+        units = self.rule.units
+        if len(units.names) <= len(units.strata):
+            where = " in each stratum" if len(units.strata) > 1 else ""
+            return f"There is only one {self.rule.unit_words[0]}{where}, so nothing can be drawn anew."
         return ""
 
     def to_frame(self) -> pl.DataFrame:
@@ -209,6 +225,38 @@ class Ranking:
     def answers(self) -> tuple[Answer, ...]:
         """What `asked` asks for, answered."""
         return self.asked.answered(self)
+
+    def renamed(self, names: Mapping[str, str], text: Callable[[str], str] = str) -> Ranking:
+        """Return the same ranking of a table with other names of submissions; `text` renames them within sentences."""
+
+        def other_rule(rule: Rule) -> Rule:
+            return replace(
+                rule,
+                name=text(rule.name),
+                submissions=tuple(names.get(name, name) for name in rule.submissions),
+                roles={names.get(name, name): role for name, role in rule.roles.items()},
+                remarks={names.get(name, name): text(why) for name, why in rule.remarks.items()},
+                notes=tuple(map(text, rule.notes)),
+            )
+
+        def built(other: OtherRule) -> Rule:
+            try:
+                return other_rule(other.build())
+            except InputError as error:
+                raise InputError(text(str(error))) from None
+
+        def others() -> Iterable[OtherRule]:
+            return (replace(other, build=partial(built, other)) for other in self._others())
+
+        ranking, rule = copy(self), other_rule(self.rule)
+        computed = [name for name, member in vars(Ranking).items() if isinstance(member, cached_property)]
+        for name in computed:
+            vars(ranking).pop(name, None)
+        table = self.table
+        if table is not None:
+            table = replace(table, submissions=rule.submissions, roles=rule.roles, remarks={}, notes=rule.notes)
+        vars(ranking).update(rule=rule, table=table, _others=others)
+        return ranking
 
     def plot(self, name: str) -> Figure:
         """Draw a figure; `podium.report.figures.FIGURES` lists their names."""

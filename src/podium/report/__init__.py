@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +11,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from podium.ranking import Ranking
-    from podium.report.data import ReportData
 
 __all__ = ["figure_of", "write_report"]
 
@@ -21,14 +21,15 @@ def figure_of(ranking: Ranking, name: str) -> Figure:
     Parameters
     ----------
     ranking
-        Of a run, or of a table, which has no figures of single cases.
+        Of a run, or of a table.
     name
         One of `podium.report.figures.FIGURES`.
     """
     from podium.model import InputError
+    from podium.report.data import gather
     from podium.report.figures import Nothing, draw
 
-    ((_, drawn),) = draw(_gathered(ranking), only=[name])
+    ((_, drawn),) = draw(gather(ranking), only=[name])
     if isinstance(drawn, Nothing):
         raise InputError(f"there is nothing to draw: {drawn.reason}")
     return drawn[0][1]
@@ -53,7 +54,7 @@ def write_report(
     Parameters
     ----------
     ranking
-        Of a run, or of a table, whose page is a short one.
+        Of a run, or of a table.
     out
         The page, or a folder for it; by default report.html in the run folder.
     only, formats
@@ -73,6 +74,7 @@ def write_report(
     """
     from podium.model import InputError
     from podium.report.build import build_report
+    from podium.report.data import gather
     from podium.report.figures import FIGURES, FORMATS
 
     page = _page(ranking, out)
@@ -82,7 +84,7 @@ def write_report(
         raise InputError(f"there is no figure called {unknown[0]!r}", advice=f"There are: {', '.join(FIGURES)}")
     if unknown := sorted(set(formats or ()) - set(FORMATS)):
         raise InputError(f"there is no format {unknown[0]!r}", advice=f"There are: {', '.join(FORMATS)}")
-    data = _gathered(ranking, title=title, anonymise=anonymise, submission=submission)
+    data = gather(ranking, title=title, anonymise=anonymise, submission=submission)
     built = build_report(
         data,
         page,
@@ -99,19 +101,6 @@ def write_report(
     return page
 
 
-def _gathered(
-    ranking: Ranking, *, title: str | None = None, anonymise: bool = False, submission: str | None = None
-) -> ReportData:
-    from podium.model import InputError
-    from podium.report.data import gather, gather_table
-
-    if ranking.run is not None:
-        return gather(ranking, title=title, anonymise=anonymise, submission=submission)
-    if anonymise or submission:
-        raise InputError("a table's page is about all submissions, by their names")
-    return gather_table(ranking, title=title)
-
-
 def _page(ranking: Ranking, out: Path | None) -> Path:
     """Return the file that the page goes to."""
     from podium.model import InputError
@@ -122,6 +111,6 @@ def _page(ranking: Ranking, out: Path | None) -> Path:
         return Path(ranking.run.folder) / "report.html"
     if out.suffix.lower() in (".html", ".htm") and not out.is_dir():
         return out
-    if out.suffix and not out.is_dir():
+    if re.fullmatch(r"\.\w{1,5}", out.suffix) and not out.is_dir():  # a folder may have dots in its name
         raise InputError("a page ends with .html", path=out, advice="Name the file, such as report.html, or a folder")
     return out / "report.html"

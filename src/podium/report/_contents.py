@@ -244,12 +244,11 @@ def uncertainty(data: ReportData) -> dict[str, str]:
     stability, confidence, other = data.assessment.stability, data.assessment.confidence, data.assessment.sensitivity
     resamples = f"{len(stability.places):,} bootstrap resamples (seed {stability.seed})"
     drawn = f"{len(data.rule.units.names)} {data.rule.unit_words[1]}"
+    apart = len(data.rule.units.strata)
+    drawn += f" in {apart} strata, each for itself" if apart > 1 else ""
     level = shown_level(confidence.level)
-    by, others = "by the challenge's own rules", "other weights and tolerances, and general schemes"
-    if data.challenge is None:
-        by, others = "by the same rule", "other weights and schemes"
     descriptions = {
-        "Stability": f"{resamples} of {drawn}, drawn with replacement; each is ranked {by}. "
+        "Stability": f"{resamples} of {drawn}, drawn with replacement; each is ranked by the same rules. "
         "Who is eligible is decided once, on all cases.",
         "Intervals of values": f"{level}, by {confidence.method}. In simulations, {COVERAGE[confidence.method]}.",
         "True places": f"From the differences of every two competitors in every criterion, with {level} confidence for "
@@ -257,7 +256,8 @@ def uncertainty(data: ReportData) -> dict[str, str]:
         "Mogstad, Romano, Shaikh and Wilhelm 2024, Review of Economic Studies 91).",
         "Paired tests": f"Two-sided Wilcoxon signed-rank, one value for each {data.rule.unit_words[0]}, Holm's "
         "adjustment for all pairs.",
-        "Sensitivity": f"{len(other.alternatives)} other rules for the same values: {others}.",
+        "Sensitivity": f"{len(other.alternatives)} other rules for the same values: other weights, tolerances "
+        "and schemes, as far as there are any.",
     }
     if other.impossible:
         descriptions["Not tried"] = "; ".join(f"{name}: {reason}" for name, reason in other.impossible.items())

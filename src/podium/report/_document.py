@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from podium.model import Direction, Status
@@ -62,17 +63,21 @@ def document(
                 "pictures": pictures.get(name, []),
             }
         )
-    measures, values = [], []
+    measures, values, priced = [], [], []
     for measure in data.measures:
         own = data.values(measure)
         digits = digits_of(own)
         measures.append({"label": measure.label, "sign": _SIGNS.get(measure.direction, 0), "digits": digits})
         values.append([[_rounded(x, digits) for x in row] for row in own.tolist()])
+        priced.append([np.flatnonzero(row).tolist() for row in data.failed(measure)])
     return {
         "submissions": submissions,
         "cases": data.cases,
         "measures": measures,
         "values": values,
+        "priced": priced,
+        "failed": data.called.failed,
+        "criterion": data.called.criterion.capitalize(),
         "reasons": [contained(reason, data.submissions) for reason in reasons],
     }
 

@@ -1,4 +1,4 @@
-"""Everything that pages and figures show, gathered once from a run."""
+"""Everything that pages and figures show, gathered once from a run or from a table."""
 
 from __future__ import annotations
 
@@ -11,13 +11,40 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from podium import __version__
 from podium.model import Challenge, Cube, Floats, InputError, Leaderboard, Measure, Role, Status
 from podium.ranking import Ranking, Rule
-from podium.report.anonymity import letters, renamed_info, renamed_table
+from podium.report.anonymity import letters, renamed_info, renamed_table, renamed_text
+from podium.report.of_table import measured_of
 from podium.report.style import Look, looks
 from podium.run import Run
 
-__all__ = ["ReportData", "gather", "gather_table"]
+__all__ = ["Called", "ReportData", "gather"]
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """What things are called on a page: in a run predictions fail in criteria, in a table values are missing in tasks.
+
+    Attributes
+    ----------
+    criterion, criteria
+        What several rankings are averaged over, one and many.
+    value, became
+        What may fail, and what a sentence says became of one and of several.
+    failed, lost
+        What stands beside a value for which there is only a price, and what that is.
+    """
+
+    criterion: str = "criterion"
+    criteria: str = "criteria"
+    value: str = "prediction"
+    became: tuple[str, str] = ("failed", "failed")
+    failed: str = "failed"
+    lost: str = "failed case"
+
+
+OF_TABLE = Called("task", "tasks", "value", ("is missing", "are missing"), "missing", "missing value")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,9 +56,9 @@ class ReportData:
     title
         Of the page.
     challenge
-        With its measures, rules and views; None where a plain table was ranked.
+        With its rules; None where a table was ranked.
     info
-        run.json: versions, hashes, machine, and the options that ranked; of a table, only these.
+        run.json: versions, hashes, machine, and the options that ranked; of a table, only these and the version.
     board, rule
         The published ranking, and how to repeat it.
     assessment
@@ -45,7 +72,7 @@ class ReportData:
     submissions
         All, in the order of the board.
     measures
-        What decides and was measured, each of one target, in the challenge's order.
+        What decides and was measured, each of one target, in the challenge's order; of a table, its tasks.
     cube
         The measurements at the level of the rules, its submissions by name.
     unassessed
@@ -54,10 +81,12 @@ class ReportData:
         The submission that the report is about; None if it is about all.
     names
         The real name of each submission shown: to find its files with, never to be shown.
+    called
+        What things are called.
     """
 
     title: str
-    challenge: Challenge
+    challenge: Challenge | None
     info: Mapping[str, Any]
     board: Leaderboard
     rule: Rule
@@ -71,6 +100,7 @@ class ReportData:
     unassessed: str = ""
     focus: str | None = None
     names: Mapping[str, str] = field(default_factory=dict)
+    called: Called = field(default_factory=Called)
 
     @property
     def cases(self) -> tuple[str, ...]:
@@ -110,15 +140,17 @@ class ReportData:
         order = [self.cube.submissions.index(name) for name in submissions or self.submissions]
         return self.cube.of(*measure.key)[order]
 
+    def cases_of(self, measure: Measure) -> npt.NDArray[np.intp]:
+        """Return which cases a measure is about: all, but for a table whose tasks have cases of their own."""
+        own = set(self._of(measure)["case"].unique().to_list())
+        return np.array([index for index, case in enumerate(self.cases) if case in own], np.intp)
+
     def failed(self, measure: Measure, submissions: tuple[str, ...] | None = None) -> npt.NDArray[np.bool_]:
         """Return which of these values stand for a failure, same shape."""
         rows = {name: index for index, name in enumerate(submissions or self.submissions)}
         columns = {name: index for index, name in enumerate(self.cases)}
-        table = self.measurements.filter(
-            (pl.col("unit") == "")
-            & (pl.col("metric") == measure.key[0])
-            & (pl.col("target") == measure.key[1])
-            & pl.col("status").is_in([Status.MISSING.value, Status.INVALID.value])
+        table = self._of(measure).filter(
+            pl.col("status").is_in([Status.MISSING.value, Status.INVALID.value])
             & pl.col("submission").is_in(list(rows))
         )
         failed = np.zeros((len(rows), len(columns)), bool)
@@ -126,76 +158,86 @@ class ReportData:
             failed[rows[submission], columns[case]] = True
         return failed
 
+    def _of(self, measure: Measure) -> pl.DataFrame:
+        name, target = measure.key
+        return self.measurements.filter(
+            (pl.col("unit") == "") & (pl.col("metric") == name) & (pl.col("target") == target)
+        )
+
 
 def gather(
     ranking: Ranking, *, title: str | None = None, anonymise: bool = False, submission: str | None = None
 ) -> ReportData:
-    """Gather all that a report shows of a run and its ranking.
+    """Gather all that a report shows of a ranking.
 
     Parameters
     ----------
     ranking
-        Of a run.
+        Of a run, or of a table.
     title
-        Of the page; by default the challenge's.
+        Of the page; by default the challenge's, or the table's name.
     anonymise
         Whether competitors are called A, B, C … in the order of the board; baselines and people keep their names.
     submission
         Whom the report is about, by its real name, which is kept also if the others' are not.
     """
-    run: Run = ranking.run
-    # Scoring options may be others than those that the run was measured with.
-    info, known = run.provenance | {"options": run.challenge.options}, tuple(ranking.places)
+    known = tuple(ranking.places)
     if submission is not None and submission not in known:
         near = get_close_matches(submission, known, n=3) or known[:10]
         raise InputError(f"there is no submission called {submission!r}", advice=f"There are: {', '.join(near)}")
-    names = {name: name for name in known}
-    if anonymise:
-        renamed = _letters(ranking.leaderboard, submission)
-        names = {renamed.get(name, name): name for name in known}
+    renamed = _letters(ranking.leaderboard, submission) if anonymise else {}
+    names = {renamed.get(name, name): name for name in known}
+    gathered = _of_table if ranking.run is None else _of_run
+    return gathered(ranking, renamed, title=title, focus=submission, names=names)
+
+
+def _of_run(ranking: Ranking, renamed: Mapping[str, str], *, title: str | None, **more: Any) -> ReportData:
+    run: Run = ranking.run
+    # Scoring options may be others than those that the run was measured with.
+    info = run.provenance | {"options": run.challenge.options}
+    if renamed:
         info, run, ranking = renamed_info(info, renamed), *_renamed(run, ranking, renamed)
-    measures = tuple(measure for measure in run.challenge.decisive if run.cube.has(*measure.key))
     return ReportData(
         title=title or run.challenge.title,
         challenge=run.challenge,
         info=info,
-        board=ranking.leaderboard,
-        rule=ranking.rule,
-        assessment=None if ranking.untold else ranking,
         measurements=run.measurements,
         failures=run.failures,
         roles=run.roles,
-        submissions=tuple(ranking.places),
-        measures=measures,
+        measures=tuple(measure for measure in run.challenge.decisive if run.cube.has(*measure.key)),
         cube=run.cube,
-        unassessed=ranking.untold,
-        focus=submission,
-        names=names,
+        **_of_ranking(ranking),
+        **more,
     )
 
 
-def gather_table(ranking: Ranking, *, title: str | None = None) -> ReportData:
-    """Gather what can be shown of a ranking of a plain table: places, and how sure they are."""
-    rule = ranking.rule
-    shape = len(rule.submissions), len(rule.rows)
-    clusters = tuple(rule.units.names[cluster] for cluster in rule.units.cluster.tolist())
-    nothing = pl.DataFrame(schema=dict.fromkeys(("submission", "case", "status", "reason"), pl.String))
-    unknown = np.full(shape, np.nan)
+def _of_table(ranking: Ranking, renamed: Mapping[str, str], *, title: str | None, **more: Any) -> ReportData:
+    if renamed:
+        ranking = ranking.renamed(renamed, lambda text: renamed_text(text, renamed))
+    measured = measured_of(ranking.rule, ranking.table)
     return ReportData(
-        title=title or rule.name,
-        challenge=None,  # type: ignore[arg-type]  # figures of cases are not drawn without measures
-        info={"options": ranking.made_with},
-        board=ranking.leaderboard,
-        rule=rule,
-        assessment=None if ranking.untold else ranking,
-        measurements=nothing,
-        failures=nothing,
-        roles=rule.roles,
-        submissions=tuple(ranking.places),
-        measures=(),
-        cube=Cube(rule.submissions, rule.rows, clusters, (), np.zeros((*shape, 0)), rule.priced, rule.priced, unknown),
-        unassessed=ranking.untold,
+        title=title or ranking.rule.name,
+        challenge=None,
+        info={"options": ranking.made_with, "podium": __version__},
+        measurements=measured.measurements,
+        failures=measured.failures,
+        roles=ranking.rule.roles,
+        measures=measured.measures,
+        cube=measured.cube,
+        called=OF_TABLE,
+        **_of_ranking(ranking),
+        **more,
     )
+
+
+def _of_ranking(ranking: Ranking) -> dict[str, Any]:
+    return {
+        "board": ranking.leaderboard,
+        "rule": ranking.rule,
+        "assessment": None if ranking.untold else ranking,
+        "submissions": tuple(ranking.places),
+        "unassessed": ranking.untold,
+    }
 
 
 def _letters(board: Leaderboard, kept: str | None) -> dict[str, str]:

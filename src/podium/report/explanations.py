@@ -62,9 +62,9 @@ def _explanation(data: ReportData, scores: Scores, submission: str) -> Explanati
         summary += "."
     several = len(scores.criteria) > 1
     if several:
-        introduction = "What it reaches in the criteria"
+        introduction = f"What it reaches in the {data.called.criteria}"
         if entry.place is not None:
-            introduction = "The criteria, and the rank that each gives"
+            introduction = f"The {data.called.criteria}, and the rank that each gives"
             introduction += f"; the {_small(heading.title)} decides" if heading is not None else ""
         parts = _criteria(data.rule, scores, submission)
     else:

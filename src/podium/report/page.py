@@ -11,9 +11,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from podium import __version__
 from podium.report._contents import alternatives, board, declared, failures, full_rules, hashes, uncertainty
 from podium.report._document import as_json, document
+from podium.report.characterisation import shown_characters
 from podium.report.explanations import explain
 from podium.report.verdicts import verdict
 from podium.report.words import contained, percent, places
@@ -21,6 +21,7 @@ from podium.report.words import contained, percent, places
 if TYPE_CHECKING:
     from jinja2 import Template
 
+    from podium.model import Challenge
     from podium.report._contents import Failure
     from podium.report.data import ReportData
 
@@ -36,6 +37,7 @@ _EDITIONS = {
 _SECTIONS = {
     "verdict": "Verdict",
     "leaderboard": "Leaderboard",
+    "criteria": "Criteria",
     "figures": "Figures",
     "pictures": "Cases in pictures",
     "failures": "What failed",
@@ -149,23 +151,29 @@ def render(data: ReportData, shown: Shown | None = None) -> str:
     from markupsafe import Markup
 
     shown = shown or Shown()
-    if data.challenge is None:
-        return _render_table(data, shown)
     script = (_TEMPLATES / "page.js").read_text(encoding="utf-8")
     went_wrong = failures(data)
     pictured = {name: [(image.number, image.label) for image in own] for name, own in shown.pictures.items()}
     values = document(data, went_wrong, pictured)
     failed = Counter(row for submission in values["submissions"] for row in submission["failed"][::2])
-    present = set(_SECTIONS) - (set() if shown.pictures or shown.picture_notes else {"pictures"})
-    info = dict(data.info)
+    characters = shown_characters(data)
+    absent = {
+        name for name, there in (("pictures", pictured or shown.picture_notes), ("criteria", characters)) if not there
+    }
+    sections = _SECTIONS | {
+        "criteria": data.called.criteria.capitalize(),
+        "failures": f"What {data.called.became[0]}",
+    }
+    template, own = ("table.html.j2", {}) if data.challenge is None else ("page.html.j2", _of_run(data, data.challenge))
     context: dict[str, Any] = {
         "data": data,
-        "info": info,
-        "date": _date(info.get("ended")),
-        "sections": [(anchor, name) for anchor, name in _SECTIONS.items() if anchor in present],
+        "info": dict(data.info),
+        "called": data.called,
+        "sections": [(anchor, name) for anchor, name in sections.items() if anchor not in absent],
         "verdict": verdict(data),
         "focus": _focus(data),
         "board": board(data),
+        "characters": characters,
         "looks": data.looks,
         "groups": [_marked(group) for group in shown.groups],
         "absent": shown.absent,
@@ -176,14 +184,9 @@ def render(data: ReportData, shown: Shown | None = None) -> str:
         "failure_summary": _summary(data, went_wrong),
         "failed_per_case": [failed.get(row, 0) for row in range(len(data.cases))],
         "most_lines": _MOST_LINES,
-        "edition": _EDITIONS.get(data.challenge.edition, "another edition of the rules"),
         "options": _options(data),
-        "declared": declared(data.challenge),
-        "full_rules": Markup(full_rules(data.challenge)),
         "uncertainty": uncertainty(data),
         "alternatives": alternatives(data),
-        "packages": sorted(info.get("packages", {}).items()),
-        "hashes": hashes(data),
         "document": Markup(as_json(values)),
         "script": Markup(script),
         "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
@@ -192,28 +195,22 @@ def render(data: ReportData, shown: Shown | None = None) -> str:
         "percent": percent,
         "places": places,
     }
-    return _template("page.html.j2", data).render(context)
+    return _template(template, data).render(context | own)
 
 
-def _render_table(data: ReportData, shown: Shown) -> str:
-    """Return the page of a plain table: the verdict, the board, figures of how sure it is, and how it was ranked."""
+def _of_run(data: ReportData, challenge: Challenge) -> dict[str, Any]:
+    """Return what only a run can tell: its rules, and where its numbers come from."""
     from markupsafe import Markup
 
-    return _template("table.html.j2", data).render(
-        data=data,
-        verdict=verdict(data),
-        board=board(data),
-        looks=data.looks,
-        groups=[_marked(group) for group in shown.groups],
-        options=_options(data),
-        uncertainty=uncertainty(data),
-        alternatives=alternatives(data),
-        style=Markup((_TEMPLATES / "page.css").read_text(encoding="utf-8")),
-        podium=__version__,
-        counted=counted,
-        percent=percent,
-        places=places,
-    )
+    return {
+        "challenge": challenge,
+        "date": _date(data.info.get("ended")),
+        "edition": _EDITIONS.get(challenge.edition, "another edition of the rules"),
+        "declared": declared(challenge),
+        "full_rules": Markup(full_rules(challenge)),
+        "packages": sorted(data.info.get("packages", {}).items()),
+        "hashes": hashes(data),
+    }
 
 
 def _template(name: str, data: ReportData) -> Template:
@@ -290,9 +287,9 @@ def _summary(data: ReportData, went_wrong: Sequence[Failure]) -> str:
     """Say how much failed."""
     cases = sum(failure.cases for failure in went_wrong)
     warnings = sum(failure.warnings for failure in went_wrong)
-    total = len(data.cases) * len(data.submissions)
+    total, what, (one, many) = data.rule.priced.size, data.called.value, data.called.became
     teams = sum(failure.cases > 0 for failure in went_wrong)
-    sentence = f"{cases:,} of {counted(total, 'prediction')} failed" if cases else "No prediction failed"
+    sentence = f"{cases:,} of {counted(total, what)} {one if cases == 1 else many}" if cases else f"No {what} {one}"
     if cases:
         sentence += f" ({percent(cases / total)}), in {counted(teams, 'submission')}"
     noted = f"; {counted(warnings, 'warning')}" if warnings else ""

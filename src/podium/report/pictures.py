@@ -83,15 +83,14 @@ class Picture:
 
 
 def chosen_cases(data: ReportData, submission: str) -> list[Choice]:
-    """Return the worst, median and best case of a submission by the challenge's first decisive quantity.
+    """Return the worst, median and best case of a submission by the first decisive quantity that was measured.
 
     Cases that failed wholly are left out, as there is nothing to be seen in them; of equal ones, the first by name is
     the worse. The median is the lower one of an even number.
     """
-    measure = data.challenge.decisive[0]
-    cube, place = data.cube, data.cube.submissions.index(submission)
-    if not cube.has(*measure.key):
+    if not data.measures:
         return []
+    measure, cube, place = data.measures[0], data.cube, data.cube.submissions.index(submission)
     values = cube.of(*measure.key)[place]
     seen = np.flatnonzero(~np.isnan(values) & ~cube.lost[place])
     better = {Direction.HIGHER: 1.0, Direction.LOWER: -1.0}
@@ -130,14 +129,14 @@ def draw_pictures(
     """
     shown = list(submissions if submissions is not None else [data.focus] if data.focus else data.submissions)
     inputs = None
-    if _shows_cases(data.challenge):
+    if _shows_cases(run.challenge):
         inputs = _Inputs.of(run)
         if inputs.problem:
             yield Picture("", "missing", remark=inputs.problem)
     for done, submission in enumerate(shown):
         if progress is not None:
             progress(done, len(shown))
-        yield from _overviews(data, submission)
+        yield from _overviews(data, run.challenge, submission)
         if inputs is not None and not inputs.problem:
             yield from _of_cases(data, submission, inputs, images)
     if progress is not None:
@@ -148,11 +147,11 @@ def _shows_cases(challenge: Challenge) -> bool:
     return type(challenge).views is not Challenge.views
 
 
-def _overviews(data: ReportData, submission: str) -> Iterator[Picture]:
+def _overviews(data: ReportData, challenge: Challenge, submission: str) -> Iterator[Picture]:
     table = data.measurements.filter(pl.col("submission") == submission)
     if table.is_empty():
         return
-    for view in data.challenge.overviews(table):
+    for view in challenge.overviews(table):
         yield Picture(submission, "overview", heading=view.title, figure=draw(view), alternative=_in_words(view))
 
 
@@ -226,7 +225,7 @@ def _plain(error: Exception, *roots: Path | None) -> str:
 
 
 def _heading(data: ReportData, submission: str, choice: Choice) -> str:
-    measure = data.challenge.decisive[0]
+    measure = data.measures[0]
     value = f"{choice.value:.4g}" + (f" {measure.unit}" if measure.unit else "")
     place = data.cube.submissions.index(submission)
     count = int(np.count_nonzero(~data.cube.lost[place] & ~np.isnan(data.cube.of(*measure.key)[place])))

@@ -160,6 +160,7 @@ class Run:
             scheme_rule(table, scheme, consensus=consensus),
             lambda: table_alternatives(table, scheme, consensus=consensus),
             made_with={**challenge.options, "scheme": scheme.name, "missing": missing, "consensus": consensus},
+            table=table,
             **rule_options,
         )
 

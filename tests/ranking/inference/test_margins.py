@@ -26,7 +26,8 @@ def pairs(low, high, *, direction=Direction.HIGHER, name="dice", title="Dice", u
 
 
 def confidence(*criteria, among=NAMES):
-    return Confidence(among, 0.95, "bootstrap-t", {}, criteria, (), ())
+    nobody = np.zeros((len(among), len(among)), bool)
+    return Confidence(among, 0.95, "bootstrap-t", {}, criteria, nobody, (), ())
 
 
 def test_verdicts_by_hand():

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import ndtr
 
 from podium.ranking import units_of
-from podium.ranking.inference.intervals import resampled
+from podium.ranking.inference.intervals import Moves
 from podium.ranking.inference.sizes import draw_sets, moved_by, smallest_size
 
 
@@ -34,7 +34,7 @@ def test_a_resample_of_the_same_size_is_what_intervals_make_of_it():
     units = units_of([str(n) for n in range(12)], ["a"] * 5 + ["b"] * 7)
     effect = random.normal(size=12)
     counts = units.draw(3, 0)
-    shift, error = resampled(effect[None], units, counts)
+    shift, error = Moves(effect[None], units)(counts)
     np.testing.assert_allclose(np.stack(moved_by(effect, units, counts)), [shift[:, 0], error[:, 0]])
 
 

@@ -1,6 +1,13 @@
 """One function per figure: tables in, a Matplotlib figure out. `FIGURES` draws them all from a run."""
 
 from podium.report.figures.against_people import Band, band_of, people_band
+from podium.report.figures.by_criterion import (
+    consensus,
+    criteria_compared,
+    dendrogram,
+    places_by_criterion,
+    places_by_submission,
+)
 from podium.report.figures.cases import dots_and_boxes, podium_plot
 from podium.report.figures.files import FORMATS, THEMED, as_bytes, check_name, inline_svg, save, slug
 from podium.report.figures.gallery import FIGURES, Drawing, FigureKind, draw, save_all
@@ -25,6 +32,9 @@ __all__ = [
     "case_heatmap",
     "check_name",
     "comparison",
+    "consensus",
+    "criteria_compared",
+    "dendrogram",
     "dots_and_boxes",
     "draw",
     "forest_plot",
@@ -32,6 +42,8 @@ __all__ = [
     "lines_over_schemes",
     "metric_correlation",
     "people_band",
+    "places_by_criterion",
+    "places_by_submission",
     "podium_plot",
     "ranking_heatmap",
     "save",

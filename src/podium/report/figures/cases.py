@@ -42,6 +42,7 @@ def dots_and_boxes(
     submissions: Sequence[str],
     label: str = "",
     failed: npt.ArrayLike | None = None,
+    failed_word: str = "failed",
     looks: Mapping[str, Look] | None = None,
 ) -> Figure:
     """Draw every case of every submission as a dot, with quartiles, median and mean.
@@ -54,8 +55,8 @@ def dots_and_boxes(
         Names.
     label
         Of the axis.
-    failed
-        Which values stand for a failure, same shape; they are drawn as crosses.
+    failed, failed_word
+        Which values stand for a failure, same shape, and what that is called; they are drawn as crosses.
     looks
         How submissions are shown, from `podium.report.style.looks`.
     """
@@ -83,10 +84,10 @@ def dots_and_boxes(
         rasterized=pixels,
         label="cases",
     )
-    lost = finite & broken
+    crossed = finite & broken
     axes.scatter(
-        matrix[lost],
-        y[lost],
+        matrix[crossed],
+        y[crossed],
         s=size + 4,
         c=ALARM,
         marker="x",
@@ -96,7 +97,8 @@ def dots_and_boxes(
         label="failed",
     )
     _boxes(axes, matrix, shown)
-    for row, remark in enumerate(map(_remark, matrix, broken)):
+    for row, (own, lost) in enumerate(zip(matrix, broken, strict=True)):
+        remark = _remark(own, lost, failed_word)
         if not remark:
             continue
         axes.annotate(
@@ -148,10 +150,10 @@ def _boxes(axes: Axes, matrix: Floats, shown: Sequence[Look]) -> None:
         axes.scatter(x, y, s=15, marker="D", c=PAPER, edgecolors=INK, linewidths=0.8, zorder=6, label="means")
 
 
-def _remark(numbers: Floats, broken: Bools) -> str:
+def _remark(numbers: Floats, broken: Bools, failed_word: str) -> str:
     """Say what a row does not show, or shows as crosses."""
     counts = {
-        "failed": int(broken.sum()),
+        failed_word: int(broken.sum()),
         "infinite": int((np.isinf(numbers) & ~broken).sum()),
         "without value": int((np.isnan(numbers) & ~broken).sum()),
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from itertools import count
 from pathlib import Path, PurePosixPath
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from podium.model import InputError
 from podium.report.data import ReportData
-from podium.report.figures import of_run
+from podium.report.figures import of_criteria, of_run
 from podium.report.figures.files import FORMATS, as_bytes, inline_svg, slug
 from podium.report.figures.of_run import Drawn, Nothing
 from podium.run import RunFolder
@@ -37,12 +37,20 @@ class FigureKind:
     draw
         From a run to figures, each with what tells it from the others of its kind ("" for the only one), or to the
         reason why there is none.
+    concerns
+        Whether a report is expected to have it; else it is not missed.
     """
 
     name: str
     title: str
     caption: str
     draw: Callable[[ReportData], Drawn]
+    concerns: Callable[[ReportData], bool] = lambda _: True
+
+    def worded(self, data: ReportData) -> FigureKind:
+        """Return the same in the words of a report: tasks in place of criteria, where it is about a table."""
+        words = {part.name: getattr(data.called, part.name) for part in fields(data.called)}
+        return replace(self, title=self.title.format(**words), caption=self.caption.format(**words))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,7 +120,7 @@ def save_all(
     """
     if unknown := sorted(set(formats) - set(FORMATS)):
         raise InputError(f"there is no format {unknown[0]!r}", advice=f"There are: {', '.join(FORMATS)}")
-    chosen = _chosen(only)
+    chosen = [kind.worded(data) for kind in _chosen(only) if only is not None or kind.concerns(data)]
     place = RunFolder(folder.parent)
     drawings: list[Drawing] = []
     for done, kind in enumerate(chosen, 1):
@@ -168,7 +176,7 @@ _KINDS = (
     FigureKind(
         "dots_and_boxes",
         "Every case of every submission",
-        "Each dot is a case, each cross one that failed and counts at its price. The bar spans the middle half of the "
+        "Each dot is a case, each cross a {lost}, which counts at its price. The bar spans the middle half of the "
         "cases, with the median as a stroke and the mean as a diamond; the line ends at the last case within 1.5 times "
         "the bar's length.",
         of_run.draw_dots_and_boxes,
@@ -194,6 +202,48 @@ _KINDS = (
         "of them. The grey band is wider: the places that the submission may truly have, right for all of them "
         "together.",
         of_run.draw_blob_plot,
+    ),
+    FigureKind(
+        "consensus",
+        "Ranks in all {criteria}, and their average",
+        "Each dot is a rank that a submission has in one {criterion} or more; the larger, the more of them give it. "
+        "The diamond is the average, which decides; the line spans all ranks.",
+        of_criteria.draw_consensus,
+        of_criteria.has_several,
+    ),
+    FigureKind(
+        "places_by_criterion",
+        "The ranking that each {criterion} alone would give",
+        "In each panel, the larger a blob, the more resamples of the cases gave that place; the stroke is the place "
+        "without resampling. Whoever lies beside the dotted line does better or worse here than in the published "
+        "order.",
+        of_criteria.draw_places_by_criterion,
+        of_criteria.has_several,
+    ),
+    FigureKind(
+        "places_by_submission",
+        "Where each submission is strong, and where weak",
+        "The same places, one panel a submission: a blob for each place by each {criterion}, larger where more "
+        "resamples gave it. The dotted line is the published place.",
+        of_criteria.draw_places_by_submission,
+        of_criteria.has_several,
+    ),
+    FigureKind(
+        "criteria_compared",
+        "What each {criterion} tells",
+        "Left to right: how many pairs it orders certainly, how often its winner stays first when cases are drawn "
+        "anew, how its ranking agrees with that of all {criteria} (Kendall's τ), and its results: median, middle half, "
+        "and 90 %.",
+        of_criteria.draw_criteria_compared,
+        of_criteria.has_several,
+    ),
+    FigureKind(
+        "dendrogram",
+        "Which {criteria} rank alike",
+        "Those that join further left give more similar rankings. Distance: Spearman's footrule per competitor, equals "
+        "sharing the mean rank; groups are joined by the average distance of their members.",
+        of_criteria.draw_dendrogram,
+        of_criteria.has_several,
     ),
     FigureKind(
         "lines_over_schemes",
@@ -229,6 +279,7 @@ _KINDS = (
         "Each point is a submission with its mean time. The line joins those that nobody beats in both: whoever is "
         "faster is worse, whoever is better is slower.",
         of_run.draw_accuracy_runtime,
+        of_run.knows_runs,
     ),
     FigureKind(
         "people_band",
@@ -237,12 +288,13 @@ _KINDS = (
         "algorithm within that variability, an open one is worse, by the 95 % interval of the difference case by "
         "case.",
         of_run.draw_people_band,
+        of_run.knows_runs,
     ),
     FigureKind(
         "case_heatmap",
         "Every case, from the hardest",
         "Each column is a case and each cell a result, the brighter the better; cases that most found hard stand "
-        "on the left. Cells in orange failed.",
+        "on the left. An orange cell is a {lost}.",
         of_run.draw_case_heatmap,
     ),
     FigureKind(
@@ -251,6 +303,7 @@ _KINDS = (
         "Spearman's rank correlation over all results of all submissions, each measure turned so that better is "
         "higher. Near 1, two measures tell the same; near 0, each tells something of its own.",
         of_run.draw_metric_correlation,
+        of_run.has_several_measures,
     ),
 )
 

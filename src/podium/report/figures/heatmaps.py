@@ -105,6 +105,7 @@ def case_heatmap(
     direction: Direction,
     label: str = "",
     failed: npt.ArrayLike | None = None,
+    failed_word: str = "failed",
     looks: Mapping[str, Look] | None = None,
 ) -> Figure:
     """Draw every value as a cell, cases sorted from the hardest, and mark what failed.
@@ -119,8 +120,8 @@ def case_heatmap(
         Names.
     direction
         Which values are better; these are bright.
-    failed
-        Which values stand for a failure, same shape.
+    failed, failed_word
+        Which values stand for a failure, same shape, and what that is called.
     """
     matrix = as_matrix(values, submissions)
     broken = np.zeros(matrix.shape, bool) if failed is None else np.asarray(failed, bool)
@@ -169,7 +170,7 @@ def case_heatmap(
     lacking = np.isnan(matrix) & ~broken
     handles = [
         Line2D([], [], color=colour, marker="s", linestyle="", markersize=5.5, label=name)
-        for name, colour, there in (("failed", ALARM, broken), ("no value", FAINT, lacking))
+        for name, colour, there in ((failed_word, ALARM, broken), ("no value", FAINT, lacking))
         if there.any()
     ]
     if handles:

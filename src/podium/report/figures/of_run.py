@@ -16,7 +16,7 @@ from podium.report.figures import against_people, cases, heatmaps, ranks, values
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Drawn", "Nothing"]
+__all__ = ["Drawn", "Nothing", "has_several_measures", "knows_runs"]
 
 PANELS = 4
 """Side by side in one figure."""
@@ -34,6 +34,16 @@ class Nothing:
 Drawn: TypeAlias = "list[tuple[str, Figure]] | Nothing"
 
 
+def knows_runs(data: ReportData) -> bool:
+    """Return whether there may be times and people, of which a table knows nothing."""
+    return data.challenge is not None
+
+
+def has_several_measures(data: ReportData) -> bool:
+    """Return whether there are measures to compare, or a run that ought to have them."""
+    return knows_runs(data) or len(data.measures) > 1
+
+
 def _per_measure(data: ReportData, drawn: Callable[[Measure], Figure], *, ranked: bool = False) -> Drawn:
     """Draw a figure for every measure."""
     if ranked and not data.competitors:
@@ -48,10 +58,11 @@ def draw_dots_and_boxes(data: ReportData) -> Drawn:
     return _per_measure(
         data,
         lambda measure: cases.dots_and_boxes(
-            data.values(measure),
+            data.values(measure)[:, data.cases_of(measure)],
             submissions=data.submissions,
             label=measure.label,
-            failed=data.failed(measure),
+            failed=data.failed(measure)[:, data.cases_of(measure)],
+            failed_word=data.called.failed,
             looks=data.looks,
         ),
     )
@@ -63,7 +74,7 @@ def draw_podium_plot(data: ReportData) -> Drawn:
     return _per_measure(
         data,
         lambda measure: cases.podium_plot(
-            data.values(measure, names),
+            data.values(measure, names)[:, data.cases_of(measure)],
             submissions=names,
             direction=measure.direction,
             label=measure.label,
@@ -79,7 +90,7 @@ def draw_ranking_heatmap(data: ReportData) -> Drawn:
     return _per_measure(
         data,
         lambda measure: heatmaps.ranking_heatmap(
-            data.values(measure, names),
+            data.values(measure, names)[:, data.cases_of(measure)],
             submissions=names,
             direction=measure.direction,
             label=measure.label,
@@ -94,12 +105,13 @@ def draw_case_heatmap(data: ReportData) -> Drawn:
     return _per_measure(
         data,
         lambda measure: heatmaps.case_heatmap(
-            data.values(measure),
+            data.values(measure)[:, data.cases_of(measure)],
             submissions=data.submissions,
-            cases=data.cases,
+            cases=[data.cases[index] for index in data.cases_of(measure)],
             direction=measure.direction,
             label=measure.label,
-            failed=data.failed(measure),
+            failed=data.failed(measure)[:, data.cases_of(measure)],
+            failed_word=data.called.failed,
             looks=data.looks,
         ),
     )
@@ -113,6 +125,8 @@ def draw_metric_correlation(data: ReportData) -> Drawn:
     if len(measures) < 2:
         return Nothing("There is only one measure, so there is nothing to compare it with.")
     table = np.stack([data.values(measure) for measure in measures])
+    if (np.isfinite(table).sum(axis=0) < 2).all():
+        return Nothing(f"No two {data.called.criteria} have a case in common.")
     return [
         (
             "",

@@ -106,7 +106,7 @@
   function reasons(submission) {
     const why = submission.why;
     const parts = make("table", {},
-      make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "Criterion"), make("th", { scope: "col", class: "n" }, "Value"),
+      make("thead", {}, make("tr", {}, make("th", { scope: "col" }, data.criterion), make("th", { scope: "col", class: "n" }, "Value"),
         make("th", { scope: "col", class: "n" }, "Rank"))),
       make("tbody", {}, why.parts.map(([title, value, rank]) => make("tr", {}, make("th", { scope: "row" }, title),
         make("td", { class: "n" }, value), make("td", { class: "n" }, rank)))));
@@ -159,11 +159,12 @@
     return make("div", { class: "scroll", role: "region", "aria-label": label, tabindex: 0 }, made);
   }
   const measureHeads = data.measures.map((measure) => [measure.label, "number", measure.sign > 0 ? "descending" : "ascending"]);
+  const pricedOf = data.priced.map((submissions) => submissions.map((rows) => new Set(rows)));
   function valueCells(submission, row) {
-    const why = failedOf[submission].get(row);
     return data.measures.map((measure, index) => {
       const value = data.values[index][submission][row];
-      return make("td", { class: why === undefined ? "n" : "n bad", title: why, "data-key": value == null ? "" : value },
+      const lost = pricedOf[index][submission].has(row);
+      return make("td", { class: lost ? "n bad" : "n", title: lost ? failedOf[submission].get(row) : null, "data-key": value == null ? "" : value },
         shown(value, measure));
     });
   }
@@ -192,7 +193,7 @@
           make("tbody", {}, failureRows(submission.failures)))));
     }
     const rows = data.cases.map((name, row) => make("tr", {}, make("th", { scope: "row" },
-      make("a", { href: `#case-${row}` }, named(name)), failedOf[index].has(row) ? make("span", { class: "tag" }, " failed") : null),
+      make("a", { href: `#case-${row}` }, named(name)), failedOf[index].has(row) ? make("span", { class: "tag" }, ` ${data.failed}`) : null),
       valueCells(index, row)));
     body.append(make("h3", {}, "Case by case"), table("Case by case", [["Case", "text"], ...measureHeads], rows));
   }
@@ -200,7 +201,7 @@
     const rows = data.submissions.map((submission, index) => make("tr", {},
       make("td", { class: "n", "data-key": submission.place ?? "" }, String(submission.place ?? "–")),
       make("th", { scope: "row" }, make("a", { href: `#submission-${index}` }, named(submission.name)),
-        failedOf[index].has(row) ? make("span", { class: "tag" }, " failed") : null), valueCells(index, row)));
+        failedOf[index].has(row) ? make("span", { class: "tag" }, ` ${data.failed}`) : null), valueCells(index, row)));
     body.append(table(`All submissions on ${data.cases[row]}`, [["Place", "number"], ["Submission", "text"], ...measureHeads], rows));
     const lost = data.submissions.filter((_, index) => failedOf[index].has(row));
     if (lost.length) body.append(make("ul", { class: "sure" }, lost.map((submission) => make("li", {}, named(submission.name), ": ",
