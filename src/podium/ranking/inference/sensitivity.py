@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from podium.model import Challenge, Cube, Floats, InputError, Role
+from podium.ranking.arithmetic import Ties
 from podium.ranking.inference.stability import firsts, kendall_tau
 from podium.ranking.leaderboards import challenge_rule
 from podium.ranking.rule import Rule
@@ -131,11 +132,11 @@ def challenge_alternatives(
         yield OtherRule(f"{scheme.name}, mean over quantities" if several else scheme.name, general(scheme))
 
 
-def table_alternatives(table: ScoreTable, scheme: Scheme) -> Iterator[OtherRule]:
-    """Yield other ways to rank a table: other schemes, and other weights of its tasks."""
+def table_alternatives(table: ScoreTable, scheme: Scheme, *, consensus: Ties = "minimum") -> Iterator[OtherRule]:
+    """Yield other ways to rank a table: other schemes, and other weights of its tasks, by the same consensus."""
 
     def by(other: Scheme, emphasis: Mapping[str, float] | None = None) -> Callable[[], Rule]:
-        return lambda: scheme_rule(table, other, emphasis=emphasis)
+        return lambda: scheme_rule(table, other, emphasis=emphasis, consensus=consensus)
 
     for other in SCHEMES:
         if other != scheme:
