@@ -22,6 +22,7 @@ from podium.testing import (
     Material,
     assert_failing_never_pays,
     assert_order_does_not_matter,
+    assert_outsiders_change_nothing,
     assert_zero_weights_leave_out,
     ranked_score,
 )
@@ -106,6 +107,11 @@ def test_failing_never_pays(material, name, edition):
 @pytest.mark.parametrize(("name", "edition"), KINDS)
 def test_the_order_of_teams_and_lines_does_not_matter(material, name, edition):
     assert_order_does_not_matter(material(name, edition), seed=2)
+
+
+@pytest.mark.parametrize(("name", "edition"), KINDS)
+def test_who_is_not_ranked_changes_nothing(material, name, edition):
+    assert_outsiders_change_nothing(material(name, edition), seed=5)
 
 
 @pytest.mark.parametrize(("name", "edition"), KINDS)
@@ -267,6 +273,14 @@ class ByName(Landmarks):
         return Scores(bonus, scores.columns)
 
 
+class Open(Landmarks):
+    """Ranks whoever is there."""
+
+    def score(self, cube, weights, ranked):
+        """Forget who is ranked."""
+        return super().score(cube, weights, [True] * len(ranked))
+
+
 class Unweighted(Landmarks):
     """Forgets the weights."""
 
@@ -281,6 +295,7 @@ class Unweighted(Landmarks):
     [
         (Cheap, assert_failing_never_pays, "and rises from place|and gains"),
         (ByName, assert_order_does_not_matter, "where teams are called otherwise"),
+        (Open, assert_outsiders_change_nothing, "beside a baseline"),
         (Unweighted, assert_zero_weights_leave_out, "differ"),
     ],
 )

@@ -30,6 +30,7 @@ from podium.io import (
     images,
     inputs,
     noting_files,
+    read_groups,
     read_label_map,
     read_scores,
     read_text,
@@ -219,6 +220,7 @@ READ = {
     "CSV": (lambda path: read_csv(path, ("A",)), text("name,A\none,1\n")),
     "timing": (read_timing, text("case,seconds\none,1\n", "timing.csv")),
     "scores": (read_scores, text(SCORES)),
+    "groups": (lambda path: read_groups("case", table=path), text(SCORES)),
     "scores, gzipped": (read_scores, text(SCORES, "text.csv.gz")),
     "scores, a file for each team": (read_scores, folder_of_scores),
     "scores, Parquet": (read_scores, scores_parquet),
@@ -227,7 +229,7 @@ READ = {
 }
 READERS = {
     read_label_map, open_hdf5, read_npy, read_npz, open_zip, read_mat, read_lines, read_csv, read_timing, read_scores,
-    read_text, read_plane, inputs.open_input,
+    read_text, read_plane, read_groups, inputs.open_input,
 }  # fmt: skip
 
 

@@ -23,6 +23,8 @@ from podium.ranking import (
 from podium.ranking.inference.confidence import assess_confidence
 from podium.ranking.inference.stability import assess_stability
 
+pytestmark = pytest.mark.slow
+
 AGGREGATES = [AggregateThenRank("mean"), AggregateThenRank("median"), AggregateThenRank(0.1)]
 OTHERS = [RankThenAggregate("mean"), RankThenAggregate("median"), TestThenRank("none"), TestThenRank("holm", 0.2)]
 FACTORS = [10.0**k for k in range(-12, 13)] + [3.0, 1 / 7, 0.3]

@@ -47,7 +47,7 @@ def test_strange_tables_are_told(name):
         tied = next(line for line in lines if line.title.startswith("spleen"))
         assert tied.tau == "undefined"
         assert tied.apart == "0 of 10"
-        assert tied.kept == "100 %"
+        assert tied.kept == "all"
     if name in ("no bootstrap", "one case"):
         assert {(line.kept, line.apart) for line in lines} == {("", "")}
 

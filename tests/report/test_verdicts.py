@@ -16,7 +16,7 @@ from podium.ranking.inference.comparisons import RankInterval
 from podium.ranking.inference.sensitivity import Alternative, table_alternatives
 from podium.ranking.inference.stability import LeftOut
 from podium.report._contents import alternatives
-from podium.report.data import gather, gather_table
+from podium.report.data import gather
 from podium.report.explanations import explain
 from podium.report.verdicts import sentences, verdict
 
@@ -91,7 +91,7 @@ def plant(ranking, *, shares=None, ranks=None, others=None, left_out=None, guara
 
 def said(ranking):
     """Return the verdict that a page shows of a table; the terminal says the same."""
-    shown = verdict(gather_table(ranking))
+    shown = verdict(gather(ranking))
     assert sentences(ranking)[: 2 + len(shown.sureness)] == [shown.headline, shown.margin, *shown.sureness]
     return shown
 
@@ -329,7 +329,7 @@ def test_sharing_first_place_is_not_losing_it(others, words):
     shown = said(ranking)
     assert words in shown.sureness
     kinds = {name: "yes" if first == "a" else "shared" if "a" in first else "no" for name, first in others.items()}
-    assert {name: kind for name, _, _, kind in alternatives(gather_table(ranking))} == kinds
+    assert {name: kind for name, _, _, kind in alternatives(gather(ranking))} == kinds
     kept = sum(first == "a" for first in others.values())
     assert shown.facts[2].value == f"{kept} of {len(others)}"
     assert shown.facts[2].label == ("other rule agrees" if len(others) == 1 else "other rules agree")

@@ -4,8 +4,8 @@ import math
 from typing import ClassVar
 
 from podium.io import read_text
-from podium.model import Case, Challenge, Column, Direction, InputError, Measure, Price, Scores, Value
-from podium.ranking import competition_ranks, weighted_mean
+from podium.model import Case, Challenge, Direction, InputError, Measure, Price, Scores, Value
+from podium.ranking import column_ranks, mean_column
 
 DISTANCE = Measure("distance", "Distance", Direction.LOWER, "mm", minimum=0, price=Price(100.0), digits=2)
 
@@ -42,7 +42,5 @@ class Landmarks(Challenge):
 
     def score(self, cube, weights, ranked):
         """Rank by the mean distance."""
-        rows = cube.of("distance")
-        mean = weighted_mean(rows, weights)
-        places = competition_ranks(mean, direction=Direction.LOWER, among=ranked)
-        return Scores(places, (Column(DISTANCE, mean, rows=rows),))
+        mean = mean_column(DISTANCE, cube.of("distance"), weights)
+        return Scores(column_ranks(mean, among=ranked), (mean,))

@@ -9,6 +9,7 @@ assert_failing_never_pays(material, seed=1)
 from podium.testing.laws import (
     assert_failing_never_pays,
     assert_order_does_not_matter,
+    assert_outsiders_change_nothing,
     assert_zero_weights_leave_out,
     ranked_score,
 )
@@ -18,6 +19,7 @@ __all__ = [
     "Material",
     "assert_failing_never_pays",
     "assert_order_does_not_matter",
+    "assert_outsiders_change_nothing",
     "assert_zero_weights_leave_out",
     "ranked_score",
 ]

@@ -8,13 +8,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from podium.model import Cube, Direction, Leaderboard
+from podium.model import Cube, Direction, Leaderboard, Role
 from podium.ranking import challenge_rule, cube_of
 from podium.testing.material import Material
 
 __all__ = [
     "assert_failing_never_pays",
     "assert_order_does_not_matter",
+    "assert_outsiders_change_nothing",
     "assert_zero_weights_leave_out",
     "ranked_score",
 ]
@@ -36,9 +37,9 @@ def _place(board: Leaderboard, submission: str) -> float:
     return math.inf if place is None else place
 
 
-def _board(material: Material, teams: dict[str, list]) -> Leaderboard:  # type: ignore[type-arg]
+def _board(material: Material, teams: dict[str, list], **roles: Role) -> Leaderboard:  # type: ignore[type-arg]
     cube = cube_of(material.challenge, material.table(teams))
-    return challenge_rule(material.challenge, cube, roles=material.roles).leaderboard()
+    return challenge_rule(material.challenge, cube, roles=material.roles | roles).leaderboard()
 
 
 def assert_failing_never_pays(material: Material, *, seed: int, trials: int = 20, score: bool = True) -> None:
@@ -96,6 +97,26 @@ def assert_order_does_not_matter(material: Material, *, seed: int) -> None:
         assert (own.place, dict(own.values)) == (entry.place, dict(entry.values)), (
             f"{entry.submission} has another place or other values where teams are called otherwise"
         )
+
+
+def assert_outsiders_change_nothing(material: Material, *, seed: int, trials: int = 4) -> None:
+    """Assert that whoever is not ranked, as a baseline or for having failed everywhere, changes nobody else's line."""
+    generator = random.Random(seed)
+    for _ in range(trials):
+        teams = material.drawn(generator)
+        guest = material.drawn(generator, teams=1).popitem()[1]
+        before = _board(material, teams)
+        boards = {
+            "a baseline": _board(material, {**teams, "guest": guest}, guest=Role.BASELINE),
+            "a failure": _board(material, {**teams, "guest": material.spoiled(guest, material.rows)}),
+        }
+        for what, board in boards.items():
+            after = {entry.submission: (entry.place, dict(entry.values)) for entry in board.entries}
+            assert after.pop("guest")[0] is None, f"{what} has a place"
+            for entry in before.entries:
+                assert after[entry.submission] == (entry.place, dict(entry.values)), (
+                    f"{entry.submission} has another place or other values beside {what}"
+                )
 
 
 def assert_zero_weights_leave_out(material: Material, *, seed: int) -> None:

@@ -319,3 +319,18 @@ def test_a_rule_under_which_nobody_is_first_keeps_nobody(rule_from):
 def test_a_term_that_does_not_exist_is_refused():
     with pytest.raises(InputError, match=r"no term called 'colour'.*dice_tumor"):
         get_challenge("kits21", emphasis={"colour": 2.0})
+
+
+def test_alternatives_keep_the_consensus(table_from):
+    """Equals share the mean of their ranks in the alternatives as well: 1.5 and 1.625 for the first two."""
+    tasks = {
+        "a": [[2.0], [2.0], [1.0]],
+        "b": [[2.0], [2.0], [1.0]],
+        "c": [[3.0], [1.0], [1.0]],
+        "d": [[2.0], [3.0], [1.0]],
+    }
+    table = table_from(tasks)
+    for consensus, places in (("minimum", [1, 1, 3]), ("average", [1, 2, 3])):
+        others = table_alternatives(table, AggregateThenRank("median"), consensus=consensus)
+        mean = next(other for other in others if other.name == "mean then rank")
+        assert mean.build().published.places.tolist() == [places]
