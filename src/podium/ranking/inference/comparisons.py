@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -131,7 +133,7 @@ def compared(
     studies = [Differences(rule, column, effects.get(column.name), resamples) for column in judged]
     evidence = _Evidence(studies, rule, pairs, level, resamples.replicates, keep=len(criteria) > 1)
     evidence.gather(progress)
-    tests = [_tests(rule, column, effects, *pairs) for column in criteria]
+    tests = [_tests(rule, column, effects, *pairs, jobs=resamples.jobs) for column in criteria]
     together = holm(np.concatenate([p for p, _ in tests] or [np.zeros(0)])).reshape(len(tests), len(pairs[0]))
     alpha = 1 - level
 
@@ -195,7 +197,7 @@ class _Evidence:
         self._studies, self._rule, self._pairs, self._level = studies, rule, pairs, level
         self._replicates = replicates
         shape = len(studies), len(pairs[0])
-        self._observed, self._judged = np.zeros(shape), np.ones(shape, bool)
+        self._observed, self._errors, self._judged = np.zeros(shape), np.zeros(shape), np.ones(shape, bool)
         self._flipped: StepDown | None = None
         self.ends = {study.column.name: np.full((2, shape[1]), np.nan) for study in studies}
         self.kept = None
@@ -204,9 +206,10 @@ class _Evidence:
 
     def gather(self, progress: Progress | None) -> None:
         blocks = list(pair_blocks(len(self._pairs[0]), self._rule, self._replicates))
-        for study, observed in zip(self._studies, self._observed, strict=True):
+        for study, observed, errors in zip(self._studies, self._observed, self._errors, strict=True):
             for block in blocks:
-                observed[block] = study.observed(*self._of(block))
+                errors[block] = study.error(*self._of(block))
+                observed[block] = study.observed(*self._of(block), errors[block])
         self._resampled = StepDown(self._observed.ravel(), self._replicates)
         steps = [(number, block) for number in range(len(self._studies)) for block in blocks]
         for step, (number, block) in enumerate(steps):
@@ -262,7 +265,8 @@ class _Evidence:
     def _take(self, number: int, block: slice, progress: Progress | None) -> None:
         study = self._studies[number]
         t = study.resampled(*self._of(block), progress)
-        self.ends[study.column.name][:, block] = study.ends(*self._of(block), t, self._level)
+        ends = study.ends(*self._of(block), self._errors[number, block], t, self._level)
+        self.ends[study.column.name][:, block] = ends
         # Nearly identical submissions are judged equal; their infinite t must not become the limit for all others.
         judged = np.mean(np.isinf(t), axis=0) <= self._chance
         self._judged[number, block] = judged
@@ -346,7 +350,7 @@ def _pairs(
 
 
 def _tests(
-    rule: Rule, column: Column, effects: Mapping[str, Floats], first: Ints, second: Ints
+    rule: Rule, column: Column, effects: Mapping[str, Floats], first: Ints, second: Ints, *, jobs: int | None
 ) -> tuple[Floats, Floats]:
     """Return p of every pair, one value per cluster, and the sign of the tendency of the first less the second."""
     p, tendency = np.ones(len(first)), np.zeros(len(first))
@@ -357,11 +361,15 @@ def _tests(
         # The jackknife leaves noise in the last digits, which must not count as evidence.
         values = effects[column.name]
         magnitudes = np.broadcast_to(1e3 * np.max(np.abs(values), axis=1, initial=0.0)[:, None], values.shape)
-    for block in pair_blocks(len(first), rule, 1):
+
+    def tested(block: slice) -> None:
         one, two = first[block], second[block]
         with np.errstate(invalid="ignore"):
             between = values[one] - values[two]
         sizes = np.maximum(magnitudes[one], magnitudes[two])
         test = wilcoxon_signed_rank(between, np.ones((1, between.shape[1])), sizes=sizes, exact_below=0)
         p[block], tendency[block] = test.p[0], test.tendency[0]
+
+    with ThreadPoolExecutor(max_workers=jobs or os.cpu_count() or 1) as pool:
+        list(pool.map(tested, pair_blocks(len(first), rule, 1)))
     return p, tendency

@@ -103,12 +103,12 @@ class Differences:
             return np.where(self.usable(first, second), self._quantile_error(first, second), 0.0)
         return standard_error(self._between(first, second), self.units, self.sizes)
 
-    def observed(self, first: Ints, second: Ints) -> Floats:
+    def observed(self, first: Ints, second: Ints, error: Floats) -> Floats:
         """Return differences over their errors, with caution: infinite where one never varies but is there.
 
         They are 0 where they are not usable.
         """
-        difference, error = self.difference(first, second), self.error(first, second)
+        difference = self.difference(first, second)
         with np.errstate(invalid="ignore"):
             constant = np.where(np.abs(difference) > _NOISE * self._scale, np.copysign(np.inf, difference), 0.0)
         t = np.divide(difference * self.caution, error, out=constant, where=error > 0)
@@ -121,9 +121,9 @@ class Differences:
         moves = Moves(self._between(first, second), self.units, self.sizes)
         return self._resamples.of(lambda counts: studentised(*moves(counts)), progress)
 
-    def ends(self, first: Ints, second: Ints, t: Floats, level: float) -> Floats:
+    def ends(self, first: Ints, second: Ints, error: Floats, t: Floats, level: float) -> Floats:
         """Return the ends of intervals of single differences, shape (2, pairs); NaN where not usable."""
-        difference, error = self.difference(first, second), self.error(first, second)
+        difference = self.difference(first, second)
         error = error if self._effect is not None else error / self.caution
         ends = np.stack(bootstrap_t_ends(difference, error, t, level=level, units=self.units, sizes=self.sizes))
         return np.where(self.usable(first, second), ends, np.nan)

@@ -133,7 +133,18 @@ def effective_number(sizes: Floats) -> float:
 
 def standard_error(effect: Floats, units: Units, sizes: Floats | None = None) -> Floats:
     """Return the standard error of values from their influences, (values, clusters) → (values,)."""
-    return np.asarray(Moves(effect, units, sizes)(np.ones((1, len(units.names))))[1][0])
+    if sizes is not None:
+        return np.asarray(Moves(effect, units, sizes)(np.ones((1, len(units.names))))[1][0])
+    plain, power = near_one(effect)
+    variance = np.zeros(len(effect))
+    for stratum in units.strata:
+        size = stratum.stop - stratum.start
+        if size > 1:
+            own = plain[:, stratum] - plain[:, stratum].mean(axis=1, keepdims=True)
+            squares = np.einsum("ij,ij->i", own, own)
+            spread = squares - np.square(own.sum(axis=1)) / size
+            variance += _not_noise(spread, squares) * (size / (size - 1))
+    return np.asarray(np.ldexp(np.sqrt(variance), power))
 
 
 class Moves:
@@ -205,8 +216,8 @@ class Moves:
 def near_one(effect: Floats) -> tuple[Floats, npt.NDArray[np.intc]]:
     """Return influences over a power of two for each value, and which, so that no square over- or underflows."""
     largest = np.max(np.abs(effect), axis=1, initial=0.0)
-    exponent = np.where(np.isfinite(largest), np.frexp(largest)[1], 0)
-    return np.ldexp(effect, -exponent[:, None]), exponent
+    exponent = np.clip(np.where(np.isfinite(largest), np.frexp(largest)[1], 0), -1000, 1000)
+    return effect * np.ldexp(1.0, -exponent)[:, None], exponent
 
 
 def _not_noise(spread: Floats, squares: Floats) -> Floats:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from podium._jit import kernel
 from podium.model import Direction, Floats, InputError
-from podium.ranking.arithmetic import EQUAL, competition_ranks, in_order
+from podium.ranking.arithmetic import EQUAL, competition_ranks
 
 __all__ = [
     "Adjustment",
@@ -34,8 +34,11 @@ Adjustment = Literal["none", "holm", "bonferroni", "benjamini-hochberg"]
 EXACT_BELOW = 50
 """With fewer differences than this, none of them zero and no two of equal size, the test is exact."""
 
-PAIRS_AT_ONCE = 256
-"""How many pairs are sorted in one step, so that little memory is needed besides the result."""
+NUMBERS_AT_ONCE = 2**22
+"""How many differences are sorted at a time."""
+
+MOST_KEPT = 2**26
+"""How many sorted differences are kept, rather than sorted again for other weights."""
 
 
 class SignedRank(NamedTuple):
@@ -123,12 +126,34 @@ def wilcoxon_signed_rank(
 
 def _by_size(pairs: Floats, sizes: Floats | None) -> tuple[Floats, npt.NDArray[np.int32]]:
     """Return each pair's differences from the smallest, NaN last, equal sizes made equal, and their rows."""
-    sizes = np.zeros(pairs.shape) if sizes is None else sizes
     magnitudes = np.abs(pairs)
-    nothing = (magnitudes <= EQUAL * sizes) & np.isfinite(magnitudes)
-    # Whether a difference is zero is its own affair: no neighbour makes it one.
-    order, ordered = in_order(np.where(nothing, 0.0, magnitudes), np.where(nothing, 0.0, sizes))
-    return np.copysign(ordered, np.take_along_axis(pairs, order, axis=1)), order.astype(np.int32)
+    if sizes is not None:
+        magnitudes[(magnitudes <= EQUAL * sizes) & np.isfinite(magnitudes)] = 0.0
+    order = np.argsort(magnitudes, axis=1).astype(np.int32)  # equals may come in any order
+    return _chained(pairs, magnitudes, np.zeros((0, 0)) if sizes is None else sizes, order), order
+
+
+@kernel
+def _chained(pairs, magnitudes, sizes, order):  # type: ignore[no-untyped-def]  # Numba infers the types of kernels
+    """Return differences in order of size; those of neighbours that are equal but for rounding are made equal.
+
+    As for ranks, neighbours are equal within 1e-12 of the larger of what they were made from, and equality is handed
+    on. Whether a difference is zero is its own affair: no neighbour makes it one.
+    """
+    ordered = np.empty(pairs.shape)
+    known = sizes.size > 0
+    for pair in range(len(pairs)):
+        last, scale, size = -1.0, 0.0, -1.0
+        for place in range(pairs.shape[1]):
+            row = order[pair, place]
+            magnitude = magnitudes[pair, row]
+            own = sizes[pair, row] if known and magnitude > 0 else 0.0
+            step = magnitude - last
+            if not (magnitude == last or (0 <= step <= EQUAL * max(own, scale) and last > 0 and np.isfinite(step))):
+                size = magnitude
+            ordered[pair, place] = np.copysign(size, pairs[pair, row])
+            last, scale = magnitude, own
+    return ordered
 
 
 class PairedTests:
@@ -148,16 +173,20 @@ class PairedTests:
 
     def __init__(self, values: Floats, *, direction: Direction, sizes: Floats | None = None, raw: bool = False) -> None:
         self._teams = len(values)
-        first, second = self._first, self._second = np.triu_indices(self._teams, 1)
-        signed = values if direction is Direction.HIGHER else -values
-        own = np.abs(values) if sizes is None else sizes
-        shape = len(first), values.shape[1]
-        self._sorted = np.empty(shape), np.empty(shape, np.int32)
-        for start in range(0, len(first), PAIRS_AT_ONCE):
-            block = slice(start, start + PAIRS_AT_ONCE)
-            one, two = first[block], second[block]
-            made_from = None if raw else np.maximum(own[one], own[two])
-            self._sorted[0][block], self._sorted[1][block] = _by_size(signed[one] - signed[two], made_from)
+        self._first, self._second = np.triu_indices(self._teams, 1)
+        self._signed = values if direction is Direction.HIGHER else -values
+        self._sizes = None if raw else np.abs(values) if sizes is None else sizes
+        size = max(NUMBERS_AT_ONCE // max(values.shape[1], 1), 1)
+        starts = range(0, len(self._first), size)
+        self._blocks = [slice(start, start + size) for start in starts]
+        # What is too large to be kept is sorted again when it is asked for.
+        keep = len(self._first) * values.shape[1] <= MOST_KEPT
+        self._kept = [self._ordered(block) for block in self._blocks] if keep else None
+
+    def _ordered(self, block: slice) -> tuple[Floats, npt.NDArray[np.int32]]:
+        one, two = self._first[block], self._second[block]
+        made_from = None if self._sizes is None else np.maximum(self._sizes[one], self._sizes[two])
+        return _by_size(self._signed[one] - self._signed[two], made_from)
 
     def p(self, weights: Floats) -> Floats:
         """Return p, shape (sets, submissions, submissions), of "the first is better than the second"; NaN for itself.
@@ -167,11 +196,14 @@ class PairedTests:
         p = np.full((len(weights), self._teams, self._teams), np.nan)
         if self._teams < 2:
             return p
-        sums = _signed_ranks(*self._sorted, np.ascontiguousarray(weights.T))
-        statistic, count, ties, _ = (by_pair.T for by_pair in sums)
-        excess = statistic - count * (count + 1) / 4
-        p[:, self._first, self._second] = _normal_p(excess, count, ties, "greater")
-        p[:, self._second, self._first] = _normal_p(excess, count, ties, "less")
+        by_row = np.ascontiguousarray(weights.T)
+        for number, block in enumerate(self._blocks):
+            ordered = self._ordered(block) if self._kept is None else self._kept[number]
+            statistic, count, ties, _ = (by_pair.T for by_pair in _signed_ranks(*ordered, by_row))
+            excess = statistic - count * (count + 1) / 4
+            one, two = self._first[block], self._second[block]
+            p[:, one, two] = _normal_p(excess, count, ties, "greater")
+            p[:, two, one] = _normal_p(excess, count, ties, "less")
         return p
 
 
