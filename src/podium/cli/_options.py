@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,8 +20,16 @@ Options = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs to read.")]
 Jobs = Annotated[int | None, typer.Option(help="Threads; by default all processors.", min=1)]
 
-# How a table is read and ranked, the same for every command that takes one.
-Better = Annotated[str | None, typer.Option("--better", help="For a table: are higher or lower values better?")]
+# How a run or a table is read and ranked, the same for every command that ranks one.
+Source = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="RUN|TABLE",
+        help="A run folder, or a table (CSV of any kind, Parquet, Excel) with the columns submission, case, value, and "
+        "optionally task, cluster and stratum, or with teams, metrics or cases as columns. Or a folder of tables or "
+        "several, one for each team.",
+    ),
+]
 Scheme = Annotated[
     str | None,
     typer.Option(
@@ -35,23 +44,69 @@ Adjust = Annotated[
     typer.Option("--adjustment", help="Of p-values in test-then-rank: none, holm, bonferroni or benjamini-hochberg."),
 ]
 Alpha = Annotated[float, typer.Option("--alpha", help="What is significant in test-then-rank.")]
+Consensus = Annotated[
+    str | None,
+    typer.Option(
+        "--consensus",
+        help="Which ranks are averaged over tasks, where equals share one: minimum (1, 2, 2, 4) or "
+        "average (1, 2.5, 2.5, 4).",
+    ),
+]
+Compared = Annotated[
+    str | None,
+    typer.Option("--differences", help="In tests, are ties those on paper, or of raw binary numbers: paper or raw?"),
+]
 Tasks = Annotated[
-    list[str] | None, typer.Option("--task", help="A task of the table, if not all; repeat for more.", metavar="NAME")
+    list[str] | None,
+    typer.Option(
+        "--task",
+        help="A task of the table, if not all, perhaps with its direction and weight; repeat for more.",
+        metavar="NAME[:higher|lower[:WEIGHT]]",
+    ),
+]
+Better = Annotated[
+    str | None,
+    typer.Option("--better", help="For a table: are higher or lower values better, in tasks that do not say?"),
+]
+Ranges = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--range", help="From where to where values can lie, of all tasks or of one.", metavar="[TASK=]LOW:HIGH"
+    ),
 ]
 Lacking = Annotated[
     str | None,
     typer.Option(
         "--missing",
-        help="What a missing value costs in a general scheme: drop (leaves the case out), worst (of the case), or a "
-        "number.",
+        help="What a missing value costs in a general scheme: worst (that anybody has in the task), a number (at least "
+        "as bad), or drop (leaves the case out).",
     ),
 ]
 Columns = Annotated[
     list[str] | None,
-    typer.Option("--column", help="What a column is called in the table; repeat for more.", metavar="submission=NAME"),
+    typer.Option(
+        "--column",
+        help="What a column is called in the table; repeat for more. One may be case and cluster.",
+        metavar="submission=NAME",
+    ),
 ]
+Layout = Annotated[
+    str | None,
+    typer.Option("--layout", help="Of a table: long, wide (teams are columns), metrics or cases (are columns)."),
+]
+Separator = Annotated[str | None, typer.Option("--separator", help="Between columns: , or ; or tab.")]
+Decimal = Annotated[str | None, typer.Option("--decimal", help="The decimal mark: . or ,")]
+Encoding = Annotated[str | None, typer.Option("--encoding", help="Of a table: utf-8, utf-16, cp1252, ...")]
+Sheet = Annotated[str | None, typer.Option("--sheet", help="Of a workbook, by name or number.")]
 Level = Annotated[float, typer.Option("--level", help="Of confidence intervals.")]
-Interval = Annotated[str, typer.Option("--interval", help="bootstrap-t, percentile or bca.")]
+Interval = Annotated[
+    str,
+    typer.Option(
+        "--interval",
+        help="bootstrap-t, percentile or bca; or, for values whose range is known, guaranteed or proved, which hold "
+        "whatever the distribution.",
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", help="Which resamples.", min=0)]
 
 
@@ -67,6 +122,23 @@ def given_missing(text: str | None) -> Missing | None:
         raise InputError(
             f"there is no way {text!r} to treat missing values", advice="Say drop, worst, or a number"
         ) from None
+
+
+def given_ranges(texts: list[str] | None) -> dict[str, tuple[float, float]]:
+    """Return LOW:HIGH, or TASK=LOW:HIGH, by task; an end that is left out is none."""
+    from podium.model import InputError
+
+    ranges = {}
+    for text in texts or []:
+        task, _, ends = text.rpartition("=")
+        low, colon, high = ends.partition(":")
+        try:
+            ranges[task] = float(low or "-inf"), float(high or "inf")
+        except ValueError:
+            colon = ""
+        if not colon:
+            raise InputError(f"--range {text} is not of the form LOW:HIGH or TASK=LOW:HIGH")
+    return ranges
 
 
 def given_options(texts: list[str] | None, *, flag: str = "--option", form: str = "KEY=VALUE") -> dict[str, str]:

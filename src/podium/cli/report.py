@@ -13,25 +13,32 @@ from podium.cli._options import (
     Alpha,
     Better,
     Columns,
+    Compared,
+    Consensus,
+    Decimal,
+    Encoding,
     Interval,
     Jobs,
     Lacking,
+    Layout,
     Level,
+    Ranges,
     Scheme,
     Seed,
+    Separator,
+    Sheet,
+    Source,
     Statistic,
     Tasks,
     given_missing,
     given_options,
+    given_ranges,
 )
 
 
 def report(
     context: typer.Context,
-    source: Annotated[
-        Path,
-        typer.Argument(metavar="RUN|TABLE", help="A run folder, from podium evaluate, or a table, as of podium rank."),
-    ],
+    source: Source,
     *,
     out: Annotated[
         Path | None,
@@ -51,14 +58,22 @@ def report(
     ] = False,
     title: Annotated[str | None, typer.Option(help="Of the page.")] = None,
     images: Annotated[Path | None, typer.Option(help="The folder with the images of the cases, for pictures.")] = None,
-    better: Better = None,
     scheme: Scheme = None,
     statistic: Statistic = "mean",
     adjustment: Adjust = "none",
     alpha: Alpha = 0.05,
+    consensus: Consensus = None,
+    differences: Compared = None,
     task: Tasks = None,
+    better: Better = None,
+    ranges: Ranges = None,
     missing: Lacking = None,
     column: Columns = None,
+    layout: Layout = None,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    sheet: Sheet = None,
     bootstrap: Annotated[
         int, typer.Option(help="How many resamples tell how sure the ranking is; 0 for none.", min=0)
     ] = 1000,
@@ -81,7 +96,7 @@ def report(
 
         with stages_done() as progress:
             ranking = podium.rank(
-                source,
+                source if len(source) > 1 else source[0],
                 better=better,
                 scheme=scheme,
                 statistic=statistic,
@@ -89,7 +104,15 @@ def report(
                 alpha=alpha,
                 tasks=task or (),
                 missing=given_missing(missing),
+                ranges=given_ranges(ranges),
+                consensus=consensus,
+                differences=differences,
                 columns=given_options(column, flag="--column", form="submission=NAME"),
+                layout=layout,
+                separator=separator,
+                decimal=decimal,
+                encoding=encoding,
+                sheet=sheet,
                 bootstrap=bootstrap,
                 seed=seed,
                 level=level,
@@ -98,7 +121,7 @@ def report(
                 progress=progress,
             )
             if out is None and ranking.run is None:
-                out = Path(f"{source.stem}-report")
+                out = Path(f"{source[0].stem if len(source) == 1 else 'tables'}-report")
             ranking.report(
                 out,
                 only=only,
