@@ -43,6 +43,7 @@ def rows() -> list[Row]:
         _row("rank then mean", large, RankThenAggregate(), 1000, _rank_then_mean, loops=20),
         _row("test then rank", small, TestThenRank(), 1000, _test_then_rank, loops=1),
         _large_test(large),
+        *_crowd(),
     ]
 
 
@@ -125,6 +126,26 @@ def _memory() -> Row:
         unit="MB",
         targets={"allowed": ("≤", 1.0)},
     )
+
+
+def _crowd() -> list[Row]:
+    """Measure all that `podium rank --bootstrap 1000` computes for a crowd: time, and memory of the process."""
+    program = (
+        "import time, ranking;"
+        "from podium.ranking import AggregateThenRank, Ranking, scheme_rule;"
+        "from podium.ranking.inference.sensitivity import table_alternatives;"
+        "table, scheme = ranking._table(300, 5000), AggregateThenRank();"
+        "start = time.perf_counter();"
+        "Ranking(scheme_rule(table, scheme), lambda: table_alternatives(table, scheme)).tables;"
+        f"print(time.perf_counter() - start, {PEAK_MB})"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=sys.path[0], capture_output=True, check=True, text=True)
+    seconds, memory = map(float, done.stdout.split())
+    name = "all about the ranking of 300 × 5,000"
+    return [
+        Row(name, seconds, {"allowed": 60.0}, unit="s", targets={"allowed": ("≤", 1.0)}),
+        Row(f"{name}, memory", memory, {"allowed": 2000.0}, unit="MB", targets={"allowed": ("≤", 1.0)}),
+    ]
 
 
 def _loop(table: ScoreTable, once: Callable[..., object], replicates: int) -> None:
