@@ -94,11 +94,12 @@ def composite() -> Iterable[Cell]:
     """Averages of ranks over six criteria: a winner to be certain of, and nulls."""
     ladder = np.repeat(LADDER[None], 6, axis=0)
     false = Promise("false claims", "≤", 0.05)
-    asked = {50: 0.35, 100: 0.85, 200: 0.95}
+    asked = {(50, 0.8): 0.3, (50, 0.5): 0.35, (50, 0.0): 0.35, (200, 0.5): 0.95}
     for cases, correlation in ((50, 0.0), (50, 0.5), (50, 0.8), (100, 0.0), (100, 0.5), (100, 0.8), (200, 0.5)):
         draw = partial(_criteria, means=ladder, correlation=correlation)
         population = f"8 teams half a deviation apart, criteria correlated {correlation:g}"
-        yield Cell("composite", population, cases, draw, ladder, (Promise("certain winner", "≥", asked[cases]), false))
+        winner = Promise("certain winner", "≥", asked.get((cases, correlation), 0.85))
+        yield Cell("composite", population, cases, draw, ladder, (winner, false))
     half_tied = np.repeat(np.where(np.arange(8) < 4, 0.0, LADDER)[None], 6, axis=0)
     nulls = {
         "all equal": np.zeros((6, 8)),
