@@ -100,6 +100,22 @@ def test_bounds_say_exactly_what_every_possible_order_says(teams):
         np.testing.assert_array_equal(np.where(better, least, most)[:, others], worst[:, others])
 
 
+@pytest.mark.parametrize("teams", [2, 3, 4, 5])
+def test_bounds_say_the_same_where_equals_share_the_mean_of_their_ranks(teams):
+    random = np.random.default_rng(teams)
+    for _ in range(12):
+        better = np.array([relation(random, teams, share=0.6) for _ in range(3)])
+        weights = random.integers(1, 4, 3)
+        worst = []
+        for certain in better:
+            low = agreeing_orders(certain)
+            equals = (low[:, :, None] == low[:, None, :]).sum(axis=2)
+            average = low + (equals - 1) / 2
+            worst.append(np.max(average[:, :, None] - average[:, None, :], axis=0))
+        possible = np.tensordot(weights, worst, axes=1) < 0
+        np.testing.assert_array_equal(ahead_by_bounds(better, weights), possible)
+
+
 def test_bounds_hold_where_criteria_are_tried_together():
     random = np.random.default_rng(1)
     for _ in range(10):

@@ -6,9 +6,17 @@ import numpy as np
 import polars as pl
 import pytest
 
-from podium.model import InputError
-from podium.ranking import AggregateThenRank, RankThenAggregate, TestThenRank, challenge_rule, cube_of, mean_intervals
-from podium.ranking.inference.confidence import _influences, assess_confidence
+from podium.model import Direction, InputError
+from podium.ranking import (
+    AggregateThenRank,
+    RankThenAggregate,
+    TestThenRank,
+    challenge_rule,
+    competition_ranks,
+    cube_of,
+    mean_intervals,
+)
+from podium.ranking.inference.confidence import assess_confidence, influences
 from podium.ranking.inference.stability import assess_stability
 
 VALUES = np.random.default_rng(9).lognormal(0, 0.5, (3, 18))
@@ -68,7 +76,7 @@ def test_a_task_owes_nothing_to_the_cases_of_another(rule_from):
     tasks = {"a": VALUES[:, :5], "b": np.random.default_rng(0).random((3, 40))}
     rule = rule_from(tasks)
     scores = rule.published
-    effects = _influences(rule, scores, scores.criteria)
+    effects = influences(rule, scores, scores.criteria)
     own = (VALUES[:, :5] - VALUES[:, :5].mean(axis=1, keepdims=True)) / 5
     np.testing.assert_allclose(effects["a"], np.concatenate([own, np.zeros((3, 40))], axis=1), atol=1e-15)
 
@@ -111,7 +119,7 @@ def test_influences_are_derivatives(run_of, name, edition, column):
         table = doubled(table, 12)
     rule = challenge_rule(challenge, cube_of(challenge, table), roles=roles)
     scores = rule.published
-    effect = _influences(rule, scores, [scores.column(column)])[column]
+    effect = influences(rule, scores, [scores.column(column)])[column]
     slope = derivative(rule, column)
     assert np.abs(effect).max() > 1e-4
     error = np.sqrt(np.sum(np.square(effect - slope), axis=1) / np.sum(np.square(slope), axis=1))
@@ -169,7 +177,26 @@ def test_a_rank_interval_holds_the_place_that_is_published(rule_from):
 
     other = replace(rule, score=reversed_places)
     assert other.published.places.tolist() == [[3, 2, 1]]
-    assert [(rank.best, rank.worst) for rank in assess_confidence(other).ranks] == [(1, 3), (2, 2), (1, 3)]
+    confidence = assess_confidence(other)
+    assert [(rank.best, rank.worst) for rank in confidence.ranks] == [(1, 3)] * 3
+    assert not confidence.ahead.any()
+    assert confidence.pairs[0].better[0].tolist() == [False, True, True]  # as before: that is about the criterion
+    assert any("T0 is certainly better than T1, but the rule puts it behind" in line for line in confidence.warnings)
+
+
+def test_nobody_is_ahead_of_whom_the_rule_calls_equal(rule_from):
+    """A rule that rounds: the true places of two that it cannot part are one."""
+    values = np.random.default_rng(3).normal(0, 0.001, (3, 30)) + np.array([[0.4], [0.3], [-3.0]])
+    rule = rule_from(values)
+
+    def rounded(weights):
+        scores = rule.score(weights)
+        return replace(scores, places=competition_ranks(np.rint(scores.columns[0].values), direction=Direction.HIGHER))
+
+    confidence = assess_confidence(replace(rule, score=rounded))
+    assert confidence.ahead.tolist() == [[False, False, True], [False, False, True], [False, False, False]]
+    assert [(rank.best, rank.worst) for rank in confidence.ranks] == [(1, 2), (1, 2), (3, 3)]
+    assert confidence.warnings == ()
 
 
 def test_a_team_below_others_for_its_failures_may_be_there(run_of):

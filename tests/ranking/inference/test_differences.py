@@ -54,10 +54,20 @@ def test_signs_of_clusters_are_drawn_whole_and_alike_for_all_pairs(rule_from):
 
 def test_few_large_clusters_are_taken_with_caution(rule_from):
     even = of_means(rule_from(TEAMS))
-    assert even.caution == 1
+    assert even.caution() == 1
     assert even.sizes is None
     uneven = of_means(rule_from(TEAMS, cluster=UNEVEN))
-    assert 0.5 < uneven.caution < 0.9
+    assert 0.5 < uneven.caution() < 0.9
+
+
+def test_quantiles_of_few_large_clusters_are_taken_with_more_caution(rule_from):
+    def median(rule):
+        return Differences(rule, rule.published.criteria[0], None, Resamples(rule.units, 100, 1))
+
+    even, uneven = (median(rule_from(TEAMS, AggregateThenRank(0.5), **own)) for own in ({}, {"cluster": UNEVEN}))
+    assert uneven.caution() < even.caution()
+    assert uneven.caution(10) < uneven.caution(3) < uneven.caution(1)
+    assert even.caution(10) == even.caution(1)  # each with its own error, resamples of even clusters know it
 
 
 def test_a_claim_needs_the_signs_of_clusters_too(rule_from):

@@ -315,6 +315,24 @@ def test_many_clusters_are_summed_with_fewer_digits(monkeypatch):
         np.testing.assert_allclose(plain, coarse, atol=1e-5 * np.abs(plain).max())
 
 
+@pytest.mark.parametrize("large", [10, 2**22])
+@pytest.mark.parametrize("sizes", [None, np.arange(1, 301) / 45150])
+def test_what_does_not_vary_in_a_resample_has_no_error_there(monkeypatch, large, sizes):
+    """Everything but the first cluster is equal: resamples without it vary by rounding alone."""
+    monkeypatch.setattr("podium.ranking.inference.intervals._LARGE", large)
+    units = units_of([str(row) for row in range(300)])
+    values = np.full((3, 300), 0.3)
+    values[:, 0] = 0.6, 7.0, -1e3
+    shares = np.full(300, 1 / 300) if sizes is None else sizes
+    effect = shares * (values - (values @ shares)[:, None])
+    counts = units.draw(1, 0)
+    without = counts[:, 0] == 0
+    assert without.any()
+    error = Moves(effect, units, sizes)(counts)[1]
+    assert (error[without] == 0).all()
+    assert (error[~without] > 0).all()
+
+
 @pytest.mark.parametrize("scale", [1e-300, 1e-200, 1e200, 1e300])
 def test_intervals_of_huge_and_tiny_values(scale):
     plain, scaled = mean_intervals(SKEWED), mean_intervals(SKEWED * scale)

@@ -109,7 +109,8 @@ def test_every_challenge_has_a_plan(run_of, name):
     assert plan.separations
     assert json.dumps(plan.document, allow_nan=False)
     grouped = len(rule.units.names) < len(rule.rows)
-    assert ("groups of cases" in " ".join(plan.sentences)) == grouped
+    assert plan.unit == rule.unit_words
+    assert (f"{rule.cluster_words[1]} drawn whole" in " ".join(plan.sentences)) == grouped
 
 
 def test_clusters_are_drawn_whole(rule_from):

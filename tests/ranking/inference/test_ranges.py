@@ -133,3 +133,11 @@ def test_no_challenge_shows_what_cannot_be(run_of, name):
             assert ((known >= measure.minimum) & (known <= measure.maximum)).all()
         assert not np.isinf([low, high]).any()
         assert np.isfinite(measure.minimum), f"{column} has no declared range"
+
+
+@pytest.mark.parametrize("method", ["bootstrap-t", "guaranteed", "proved"])
+@pytest.mark.parametrize("teams", [1, 2])
+def test_one_team_has_nobody_to_differ_from(rule_from, method, teams):
+    confidence = assess_confidence(bounded(rule_from(DICE[:teams])), method=method, replicates=200)
+    assert confidence.pairs[0].low.shape == (teams, teams)
+    assert np.isfinite(confidence.columns["value"].low).all()

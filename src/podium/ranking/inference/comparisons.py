@@ -31,6 +31,7 @@ _SHARE_OF_SINGLE = 0.1
 """How much of the chance of error is spent on criteria one by one, where the mean of ranks in several decides."""
 
 _FAR = 50.0
+"""A difference that resamples move by more of their own errors than this, they know nothing about."""
 
 _MOST_NUMBERS = 2**27
 """Of resampled statistics over criteria and pairs, kept to judge criteria together."""
@@ -127,14 +128,17 @@ def compared(
     method
         Of the intervals of single differences; who is certainly better does not depend on it.
     """
-    pairs = np.triu_indices(int(rule.ranked.sum()), 1)
+    competitors = int(rule.ranked.sum())
+    if not criteria:
+        return Comparisons((), np.zeros((competitors, competitors), bool))
+    pairs = np.triu_indices(competitors, 1)
     tail(level, rule.units)  # refuses what cannot be
     judged = [column for column in criteria if column.smooth or enough_for(column, rule.units)]
     studies = [Differences(rule, column, effects.get(column.name), resamples) for column in judged]
     evidence = _Evidence(studies, rule, pairs, level, resamples.replicates, keep=len(criteria) > 1)
     evidence.gather(progress)
     tests = [_tests(rule, column, effects, *pairs, jobs=resamples.jobs) for column in criteria]
-    together = holm(np.concatenate([p for p, _ in tests] or [np.zeros(0)])).reshape(len(tests), len(pairs[0]))
+    together = holm(np.concatenate([p for p, _ in tests])).reshape(len(tests), len(pairs[0]))
     alpha = 1 - level
 
     def certain(share: float) -> list[Bools]:
@@ -210,6 +214,8 @@ class _Evidence:
             for block in blocks:
                 errors[block] = study.error(*self._of(block))
                 observed[block] = study.observed(*self._of(block), errors[block])
+        for study, observed, judged in zip(self._studies, self._observed, self._judged, strict=True):
+            self._doubt_constants(study, observed, judged)
         self._resampled = StepDown(self._observed.ravel(), self._replicates)
         steps = [(number, block) for number in range(len(self._studies)) for block in blocks]
         for step, (number, block) in enumerate(steps):
@@ -224,13 +230,6 @@ class _Evidence:
         beyond = self._resampled.rejected(alpha).reshape(self._observed.shape) & self._judged
         if self._flipped is not None:
             beyond[self._uneven] &= self._flipped.rejected(alpha).reshape(len(self._uneven), self._observed.shape[1])
-        # A difference that never varies has an infinite t: evidence, if there are as many cases as a sign test needs.
-        for number, study in enumerate(self._studies):
-            infinite = np.flatnonzero(np.isinf(self._observed[number]) & beyond[number])
-            if 0.5 ** (study.clusters - 1) >= self._chance:
-                beyond[number, infinite] = False
-            elif len(infinite):
-                beyond[number, infinite] &= study.one_sided(*(side[infinite] for side in self._pairs))
         return np.where(beyond, np.sign(self.oriented), 0.0)
 
     @property
@@ -262,14 +261,24 @@ class _Evidence:
     def _of(self, block: slice) -> tuple[Ints, Ints]:
         return self._pairs[0][block], self._pairs[1][block]
 
+    def _doubt_constants(self, study: Differences, observed: Floats, judged: Bools) -> None:
+        """Judge no difference that never varies, unless there are as many cases as a sign test needs."""
+        constant = np.flatnonzero(np.isinf(observed))
+        if 0.5 ** (study.clusters - 1) >= self._chance:
+            judged[constant] = False
+        elif len(constant):
+            judged[constant] = study.one_sided(*(side[constant] for side in self._pairs))
+
     def _take(self, number: int, block: slice, progress: Progress | None) -> None:
         study = self._studies[number]
         t = study.resampled(*self._of(block), progress)
         ends = study.ends(*self._of(block), self._errors[number, block], t, self._level)
         self.ends[study.column.name][:, block] = ends
-        # Nearly identical submissions are judged equal; their infinite t must not become the limit for all others.
-        judged = np.mean(np.isinf(t), axis=0) <= self._chance
-        self._judged[number, block] = judged
+        # Nearly identical submissions are judged equal, and so are those whom one absurd value parts: their t, infinite
+        # or huge in resamples without the few cases that matter, must not become the limit for all others.
+        judged = self._judged[number, block]
+        judged &= np.mean(np.isinf(t), axis=0) <= self._chance
+        judged &= np.mean(np.abs(t) > _FAR, axis=0) <= 1 - self._level
         t[:, ~judged] = 0.0
         size = len(self._pairs[0])
         self._resampled.add(np.arange(block.start, block.stop) + number * size, t)

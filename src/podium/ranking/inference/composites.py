@@ -60,7 +60,10 @@ def closed(better: Bools) -> Bools:
 def ahead_by_bounds(better: Bools, importance: npt.ArrayLike) -> Bools:
     """Return who is ahead of whom whatever the true order by each criterion is, shape (teams, teams).
 
-    Exactly those are ahead who are so in every order, ties included, that agrees with what is certain.
+    Exactly those are ahead who are so in every order, ties included, that agrees with what is certain. That is so
+    whether equals share the better rank or the mean of their ranks: a third who is ahead of somebody adds one to her
+    rank, and an equal nothing or a half, so that she moves two against each other by at most one place, and never away
+    from who is better; an order without ties reaches the bounds.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ from podium.ranking.inference.resampling import BLOCK, Progress, over_blocks
 from podium.ranking.inference.stability import Stability, assess_stability, leave_out
 from podium.ranking.rule import Rule
 
-__all__ = ["Confidence", "assess_confidence"]
+__all__ = ["Confidence", "assess_confidence", "influences"]
 
 MOST_REPLICATES = 2000
 """More resamples do not move the ends of 95 % intervals by anything that matters."""
@@ -99,7 +99,7 @@ def assess_confidence(
     replicates = min(replicates, MOST_REPLICATES)
     shown = _shown(scores)
     criteria = [column for column in scores.criteria if not np.isnan(column.values[0, rule.ranked]).all()]
-    effects = _influences(rule, scores, [column for column in (*shown, *criteria) if column.smooth])
+    effects = influences(rule, scores, [column for column in (*shown, *criteria) if column.smooth])
     again = [column.name for column in shown if method in ("percentile", "bca") or not column.smooth]
     drawn = assess_stability(rule, replicates=replicates, seed=seed, columns=again, jobs=jobs) if again else None
     columns = {}
@@ -114,15 +114,16 @@ def assess_confidence(
         columns[column.name] = Intervals(intervals.estimate, *ends)
     resamples = Resamples(rule.units, replicates, seed, jobs)
     pairs, ahead = compared(rule, criteria, effects, level=level, method=method, resamples=resamples, progress=progress)
-    places = scores.places[0, rule.ranked]
-    ranks = rank_intervals(ahead)
-    # A rule that rounds, or breaks ties by something else, may publish a place that the criteria alone rule out.
-    ranks = tuple(
-        RankInterval(min(rank.best, int(place)), max(rank.worst, int(place))) if np.isfinite(place) else rank
-        for rank, place in zip(ranks, places.tolist(), strict=True)
-    )
+    # A rule that rounds, or puts failures first, may part two otherwise than the criteria do; then nothing is certain.
+    places = np.nan_to_num(scores.places[0, rule.ranked], nan=np.inf)
+    against = ahead & (places[:, None] > places)
+    ahead = ahead & (places[:, None] < places)
     warnings = _warnings(rule, shown, criteria, method)
-    return Confidence(rule.competitors, level, method, columns, pairs, ahead, ranks, warnings)
+    if against.any():
+        one, two = (rule.competitors[index] for index in np.argwhere(against)[0])
+        why = f"By the criteria alone {one} is certainly better than {two}, but the rule puts it behind"
+        warnings += (f"{why}: of whatever else it goes by, rank intervals know nothing.",)
+    return Confidence(rule.competitors, level, method, columns, pairs, ahead, rank_intervals(ahead), warnings)
 
 
 def _shown(scores: Scores) -> list[Column]:
@@ -133,7 +134,7 @@ def _shown(scores: Scores) -> list[Column]:
     return [*(criteria.pop(name, column) for name, column in own.items()), *criteria.values()]
 
 
-def _influences(rule: Rule, scores: Scores, columns: Sequence[Column]) -> dict[str, Floats]:
+def influences(rule: Rule, scores: Scores, columns: Sequence[Column]) -> dict[str, Floats]:
     """Return what each column of each competitor owes to each cluster, shapes (competitors, clusters).
 
     For a mean over n rows it is the sum of (x − mean) / n over those of the cluster. For others the jackknife tells:

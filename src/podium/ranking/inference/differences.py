@@ -5,6 +5,7 @@ Pairs come in blocks, so that thousands of submissions' pairs need no more memor
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -78,20 +79,26 @@ class Differences:
     def __init__(self, rule: Rule, column: Column, effect: Floats | None, resamples: Resamples) -> None:
         self.column, self.units = column, rule.units
         self.values = column.values[0, rule.ranked]
+        self._pairs = max(math.comb(len(self.values), 2), 1)
         self._effect, self._resamples = effect, resamples
         self._rows = None if column.rows is None else column.rows[rule.ranked]
-        self.sizes = None if effect is None or self._rows is None else unequal_sizes(self._rows, rule.units)
+        uneven = None if self._rows is None else unequal_sizes(self._rows, rule.units)
+        self.sizes = None if effect is None else uneven
         known = np.isfinite(self.values)
         if effect is not None:
             known &= np.isfinite(effect).all(axis=1)
         self._known = known
         self.clusters = clusters_of(self._rows, rule.units)
-        self._scale = np.max(np.abs(self.values), initial=0.0, where=np.isfinite(self.values))
+        self._telling = float(self.clusters) if uneven is None else effective_number(uneven)
 
     def difference(self, first: Ints, second: Ints) -> Floats:
         """Return the first less the second."""
         with np.errstate(invalid="ignore"):
             return np.asarray(self.values[first] - self.values[second])
+
+    def _magnitude(self, first: Ints, second: Ints) -> Floats:
+        """Return the larger of the values that each difference is made from, without its sign."""
+        return np.asarray(np.maximum(np.abs(self.values[first]), np.abs(self.values[second])))
 
     def usable(self, first: Ints, second: Ints) -> npt.NDArray[np.bool_]:
         """Return whether both have values, with and without every case."""
@@ -110,8 +117,9 @@ class Differences:
         """
         difference = self.difference(first, second)
         with np.errstate(invalid="ignore"):
-            constant = np.where(np.abs(difference) > _NOISE * self._scale, np.copysign(np.inf, difference), 0.0)
-        t = np.divide(difference * self.caution, error, out=constant, where=error > 0)
+            noise = _NOISE * self._magnitude(first, second)
+            constant = np.where(np.abs(difference) > noise, np.copysign(np.inf, difference), 0.0)
+        t = np.divide(difference * self.caution(self._pairs), error, out=constant, where=error > 0)
         return np.where(self.usable(first, second), t, 0.0)
 
     def resampled(self, first: Ints, second: Ints, progress: Progress | None = None) -> Floats:
@@ -124,7 +132,7 @@ class Differences:
     def ends(self, first: Ints, second: Ints, error: Floats, t: Floats, level: float) -> Floats:
         """Return the ends of intervals of single differences, shape (2, pairs); NaN where not usable."""
         difference = self.difference(first, second)
-        error = error if self._effect is not None else error / self.caution
+        error = error if self._effect is not None else error / self.caution()
         ends = np.stack(bootstrap_t_ends(difference, error, t, level=level, units=self.units, sizes=self.sizes))
         return np.where(self.usable(first, second), ends, np.nan)
 
@@ -150,22 +158,23 @@ class Differences:
         root = np.sqrt(np.sum(np.square(whole), axis=1, keepdims=True))
         return np.asarray(np.divide(whole, root, out=np.zeros_like(whole), where=root > 0))
 
-    @property
-    def caution(self) -> float:
-        """By how much studentised differences are made smaller, 1 for means over clusters of one size.
+    def caution(self, pairs: int = 1) -> float:
+        """Return by how much studentised differences are made smaller, 1 for means over clusters of one size.
 
         Student's t says it: resamples of few large clusters are too much alike, and of a quantile they know only what
-        lies on its rarer side, which for the median is half of all.
+        lies on its rarer side, which for the median is half of all. The more pairs are judged together, the further out
+        in the tails limits lie, where Student's t differs by more; resamples of quantiles of unequal clusters, which
+        all have the same error, do not know that by themselves.
         """
         share = self.column.quantile
         if share is None and self.sizes is None:
             return 1.0
+        from scipy.stats import norm
         from scipy.stats import t as student
 
-        telling = effective_number(self.sizes) if self.sizes is not None else 0.0
-        if share is not None:
-            telling = 2 * self.clusters * min(share, 1 - share)
-        return 1.96 / float(student.ppf(0.975, max(telling - 1, 1.0)))
+        telling = self._telling if share is None else 2 * self._telling * min(share, 1 - share)
+        beyond = 0.025 / (pairs if share is not None and self._telling < self.clusters else 1)
+        return float(norm.isf(beyond) / student.isf(beyond, max(telling - 1, 1.0)))
 
     def one_sided(self, first: Ints, second: Ints) -> npt.NDArray[np.bool_]:
         """Return whether the first is on one side of the second in every row."""
@@ -204,7 +213,7 @@ class Differences:
                 between, power = near_one((drawn[:, first] - drawn[:, second]).T)
                 spreads.append(np.ldexp(np.std(between, axis=1), power))
         spread = np.maximum(*spreads)
-        return np.asarray(np.where(spread <= _NOISE * self._scale, 0.0, spread))
+        return np.asarray(np.where(spread <= _NOISE * self._magnitude(first, second), 0.0, spread))
 
     def _quantiles_moved(self, first: Ints, second: Ints) -> Floats:
         plain = self._drawn_quantiles[0]

@@ -31,6 +31,10 @@ COVERAGE: dict[Method, str] = {
 
 
 _LARGE = 2**22
+"""Of more influences than these, sums are computed with seven digits."""
+
+_CANCELLED: dict[Any, float] = {np.float64: 1e-13, np.float32: 1e-5}
+"""Which part of a sum of squares may be left over where there is no spread at all."""
 
 
 class Intervals(NamedTuple):
@@ -188,7 +192,7 @@ class Moves:
             if size > 1:
                 squares = (drawn @ squared).astype(np.float64)
                 spread = squares - np.square(moved) / size
-                variance += _not_noise(spread, squares) * (size / (size - 1))
+                variance += _not_noise(spread, squares, self._kind) * (size / (size - 1))
         return shift, variance
 
     def _ratios(self, counts: Floats, sizes: Floats) -> tuple[Floats, Floats]:
@@ -206,10 +210,10 @@ class Moves:
             # Without cluster c the value is off by x = (effect − shift · size) / rest; below are Σ x and Σ x².
             once, twice = counts[:, stratum] / rest, counts[:, stratum] / np.square(rest)
             sums = once.astype(self._kind) @ own - shift * (once @ share)[:, None]
-            squares = np.asarray(twice.astype(self._kind) @ squared, np.float64)
+            whole = np.asarray(twice.astype(self._kind) @ squared, np.float64)
             mixed = (twice * share).astype(self._kind) @ own
-            squares += shift * (shift * (twice @ np.square(share))[:, None] - 2 * mixed)
-            variance += _not_noise(squares - np.square(sums) / size, squares) * ((size - 1) / size)
+            squares = whole + shift * (shift * (twice @ np.square(share))[:, None] - 2 * mixed)
+            variance += _not_noise(squares - np.square(sums) / size, whole, self._kind) * ((size - 1) / size)
         return shift, variance
 
 
@@ -220,9 +224,9 @@ def near_one(effect: Floats) -> tuple[Floats, npt.NDArray[np.intc]]:
     return effect * np.ldexp(1.0, -exponent)[:, None], exponent
 
 
-def _not_noise(spread: Floats, squares: Floats) -> Floats:
-    """Return spread, without what cancellation leaves of none at all."""
-    return np.where(spread > 1e-13 * squares, spread, 0.0)
+def _not_noise(spread: Floats, squares: Floats, kind: Any = np.float64) -> Floats:
+    """Return spread, without what cancellation leaves of none at all; `kind` is what sums were computed in."""
+    return np.where(spread > _CANCELLED[kind] * squares, spread, 0.0)
 
 
 def studentised(shift: Floats, error: Floats) -> Floats:

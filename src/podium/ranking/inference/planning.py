@@ -17,7 +17,7 @@ import polars as pl
 
 from podium.model import Direction, Floats, InputError, Measure, shown_number
 from podium.model.errors import shortened
-from podium.ranking.inference.confidence import _influences
+from podium.ranking.inference.confidence import influences
 from podium.ranking.inference.resampling import Progress, Units
 from podium.ranking.inference.sizes import draw_sets, moved_by, smallest_size
 from podium.ranking.rule import Rule
@@ -95,8 +95,8 @@ class CasePlan:
     present, sizes, order
         How many cases there are, how many were drawn, and the share of test sets in which the rule places the first
         before the second. Empty where one criterion alone decides, as its separation tells more.
-    unit
-        What is drawn, one and many.
+    unit, whole
+        What is drawn, one and many, and whether these are clusters of cases.
     replicates, seed
         How many test sets of each size, and which.
     """
@@ -110,6 +110,7 @@ class CasePlan:
     sizes: tuple[int, ...]
     order: tuple[float, ...]
     unit: tuple[str, str]
+    whole: bool
     replicates: int
     seed: int
 
@@ -123,7 +124,7 @@ class CasePlan:
     @property
     def sentences(self) -> tuple[str, ...]:
         """The plan in words."""
-        one, many = self.unit
+        many = self.unit[1]
         lines = []
         if self.note:
             lines.append(f"Plan: {self.note}")
@@ -147,7 +148,7 @@ class CasePlan:
                 "excludes zero."
             )
         per_size = f"{self.replicates:,} test sets of each size (seed {self.seed})"
-        whole = "" if one == "case" else f", {many} drawn whole"
+        whole = f", {many} drawn whole" if self.whole else ""
         lines.append(f"The plan rests on {per_size}{whole}, and on future cases being like these.")
         return tuple(lines)
 
@@ -314,7 +315,8 @@ def plan_cases(
         present=clusters,
         sizes=_sizes(order, clusters),
         order=tuple(order.values()),
-        unit=("case", "cases") if clusters == len(rule.rows) else ("group of cases", "groups of cases"),
+        unit=rule.unit_words,
+        whole=clusters < len(rule.rows),
         replicates=replicates,
         seed=seed,
     )
@@ -350,7 +352,7 @@ def _leads(rule: Rule, one: int, two: int) -> list[_Lead]:
 
     units, ranked = rule.units, np.flatnonzero(rule.ranked).tolist()
     smooth = [column for column in rule.published.criteria if column.smooth]
-    effects = _influences(rule, rule.published, smooth)
+    effects = influences(rule, rule.published, smooth)
     leads = []
     for column in smooth:
         sign = 1.0 if column.measure.direction is Direction.HIGHER else -1.0

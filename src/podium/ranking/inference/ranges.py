@@ -112,25 +112,17 @@ def settled_differences(
     bounded = bounded_means(column, rule)
     apart = None
     if bounded is not None and (len(pairs[0]) * bounded.means.shape[1] <= _MOST or method in ("guaranteed", "proved")):
-        assured = np.empty_like(ends)
-        weak = np.asarray(np.isinf(ends).any(axis=0))
+        assured, settled = np.empty((2, *ends.shape))
         for block in pair_blocks(len(pairs[0]), rule, 1):
             one, two = pairs[0][block], pairs[1][block]
-            assured[:, block] = bounded.of_differences(one, two, "guaranteed", level)
-            weak[block] |= bounded.mostly_apart_by_one(one, two)
-        apart = (assured[0] > 0) | (assured[1] < 0)
-        if method == "guaranteed":
-            ends = assured
-        elif method == "proved":
-            ends = np.concatenate(
-                [
-                    bounded.of_differences(pairs[0][block], pairs[1][block], "proved", level)
-                    for block in pair_blocks(len(pairs[0]), rule, 1)
-                ],
-                axis=1,
-            )
-        else:
-            ends = _outer(ends, assured, weak)
+            own = assured[:, block] = bounded.of_differences(one, two, "guaranteed", level)
+            if method == "proved":
+                own = bounded.of_differences(one, two, "proved", level)
+            elif method != "guaranteed":
+                weak = np.isinf(ends[:, block]).any(axis=0) | bounded.mostly_apart_by_one(one, two)
+                own = _outer(ends[:, block], own, weak)
+            settled[:, block] = own
+        ends, apart = settled, (assured[0] > 0) | (assured[1] < 0)
     return _cut(ends, -width, width), apart
 
 

@@ -19,7 +19,7 @@ import polars as pl
 
 from podium.model import Column, Floats, InputError
 from podium.model.errors import shortened
-from podium.ranking.inference.confidence import _influences
+from podium.ranking.inference.confidence import influences
 from podium.ranking.inference.stability import firsts
 from podium.ranking.rule import Rule
 
@@ -279,7 +279,7 @@ def _interactions(
 ) -> tuple[float | None, float | None]:
     """Return p of the test for the first and the second, and of that for all; clusters with label −1 are left out."""
     criteria = list(rule.published.criteria)
-    effects = _influences(rule, rule.published, criteria)
+    effects = influences(rule, rule.published, criteria)
     used = labels >= 0
     inside = np.array([_takes_part(column, rule) for column in criteria])[:, used]
     one, two = (rule.competitors.index(name) for name in pair)
