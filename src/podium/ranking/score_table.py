@@ -86,6 +86,7 @@ def table_of_scores(
     name: str = "table",
     remarks: Sequence[str] = (),
     cluster_words: tuple[str, str] = ("cluster", "clusters"),
+    title: str = "Value",
 ) -> ScoreTable:
     """Return a table of plain values, to be ranked.
 
@@ -107,6 +108,8 @@ def table_of_scores(
         What it is called, and what is to be known about it besides.
     cluster_words
         What a cluster is called, one and several: ("patient", "patients").
+    title
+        What the values are, in a table without tasks.
     """
     scores = _checked(scores)
     submissions = tuple(sorted(scores["submission"].unique().to_list()))
@@ -129,7 +132,7 @@ def table_of_scores(
         own = np.array([of == task for of, _ in keys])
         low, high = _range(task, ranges or {})
         direction = _direction(better if not isinstance(better, Mapping) else better.get(task, ""))
-        measure = Measure(task, task or "Value", direction, minimum=low, maximum=high)
+        measure = Measure(task, task or title, direction, minimum=low, maximum=high)
         outside = own & ((values < low) | (values > high)) & np.isfinite(values)
         if outside.any():
             index, row = np.argwhere(outside)[0].tolist()
@@ -338,12 +341,12 @@ def _priced(task: TaskValues, missing: Missing | None, raw: _Raw, notes: list[st
     """Return a task that has missing values without them, and note what became of them."""
     where, higher = _where(task), task.measure.direction is Direction.HIGHER
     absent = ~np.isfinite(task.values) & task.rows
-    count = int(absent.sum())
+    count, what = int(absent.sum()), "missing or infinite" if np.isinf(task.values[absent]).any() else "missing"
     if missing is None:
         index, row = np.argwhere(absent)[0].tolist()
         size = len(raw.submissions) * int(task.rows.sum())
         raise InputError(
-            f"{count} of {size} values {'is' if count == 1 else 'are'} missing{where}, for instance "
+            f"{count} of {size} values {'is' if count == 1 else 'are'} {what}{where}, for instance "
             f"{raw.submissions[index]} in case {raw.rows[row]}",
             advice="Say what a missing value costs (--missing): worst is the worst value that anybody has, a number is "
             f"a price, drop leaves the case out for everybody{''.join(f'. {note[:-1]}' for note in raw.notes[:1])}",
@@ -363,7 +366,7 @@ def _priced(task: TaskValues, missing: Missing | None, raw: _Raw, notes: list[st
     if not task.measure.minimum <= price <= task.measure.maximum:
         raise InputError(f"the price {price:g} of a missing value lies outside the range {_span(task.measure)}{where}")
     notes.append(
-        f"{count} missing value{'' if count == 1 else 's'}{where} count{'s' if count == 1 else ''} as {price:g}"
+        f"{count} {what} value{'' if count == 1 else 's'}{where} count{'s' if count == 1 else ''} as {price:g}"
         + (f", the worst that anybody has ({by})." if missing == "worst" else ".")
     )
     return replace(task, values=np.where(absent, price, task.values), priced=task.priced | absent)
