@@ -118,7 +118,7 @@ def score_table_of(
 
 def _shared_cases(scores: pl.DataFrame) -> bool:
     """Return whether a name of a case occurs in several tasks."""
-    return scores.select(pl.struct("task", "case").n_unique() > pl.col("case").n_unique()).item()
+    return bool(scores.select(pl.struct("task", "case").n_unique() > pl.col("case").n_unique()).item())
 
 
 def _doubts(better: Mapping[str, str], title: str) -> list[str]:
@@ -202,7 +202,7 @@ def _chosen(texts: Sequence[str], known: Sequence[str], better: str | None, path
         where = f" in {lacking[0]}" if lacking[0] else ""
         forms = [_named(name) for name in lacking[:4]]
         more = " ..." if len(lacking) > len(forms) else ""
-        by_task = f", or for each task, with its own direction: {' '.join(forms)}{more}" if lacking[0] else ""
+        by_task = f", or for each task: {' '.join(forms)}{more}" if lacking[0] else ""
         raise InputError(
             f"a table does not say which values are better{where}",
             path=path,
@@ -225,16 +225,10 @@ def _named(task: str, better: str = "") -> str:
 
 
 def _no_task(text: str, known: Sequence[str], path: Path | None) -> InputError:
-    name, _, rest = text.partition(":")
-    if rest and name in known:
-        return InputError(
-            f"--task {text} is not of the form NAME:higher or NAME:lower:WEIGHT",
-            path=path,
-            advice=f"Say {_named(name)}",
-        )
+    name, colon, rest = text.partition(":")
     plain = {other.casefold(): other for other in known}
-    close = difflib.get_close_matches(name.casefold(), plain, n=1)
-    meant = f"Did you mean {plain[close[0]]!r}? " if close else ""
-    return InputError(
-        f"there is no task {name!r}", path=path, advice=f"{meant}There are: {', '.join(known)[:200] or 'none'}"
-    )
+    advice = f"There are: {', '.join(known)[:200] or 'none'}"
+    for close in difflib.get_close_matches(name.casefold(), plain, n=1):
+        said = rest.partition(":")[0] if rest.startswith(("higher", "lower")) else ""
+        advice += f". Did you mean {_named(plain[close], said) if colon else plain[close]}?"
+    return InputError(f"there is no task {text!r}", path=path, advice=advice)

@@ -144,6 +144,7 @@ def table_of_scores(
         weight = _weight(task, weights or {})
         tasks.append(TaskValues(measure, own, values, np.zeros(values.shape, bool), weight))
     notes = [note for kind in ("submission", "case", "task") for note in _lookalikes(scores[kind].unique(), kind)]
+    notes += [note for task in tasks for note in _absurd(task, submissions, rows)]
     raw = _Raw(name, submissions, rows, clusters, strata, tasks, notes=(*notes, *remarks), cluster_words=cluster_words)
     return _settled(raw, missing)
 
@@ -238,6 +239,21 @@ def _lookalikes(names: Iterable[str], kind: str) -> list[str]:
     if len(several) > _SHOWN:
         notes.append(f"{len(several) - _SHOWN} more {kind}s have names that differ only so.")
     return notes
+
+
+def _absurd(task: TaskValues, submissions: Sequence[str], rows: Sequence[str]) -> list[str]:
+    """Point out values that may stand for failures: a million times the size of what is usual."""
+    sizes = np.where(np.isfinite(task.values) & task.rows, np.abs(task.values), 0.0)
+    usual = np.median(sizes[sizes > 0]) if (sizes > 0).any() else np.inf
+    if not (count := int((sizes / 1e6 > usual).sum())):
+        return []
+    index, row = np.argwhere(sizes == sizes.max())[0].tolist()
+    which = f"the {task.values[index, row]:g} of {submissions[index]} in case {rows[row]}"
+    note = (
+        f"{count} value{'s are' if count > 1 else ' is'} more than a million times as large as is usual{_where(task)}"
+    )
+    note += f", {'for instance ' if count > 1 else ''}{which}. If that means a failure, leave the field "
+    return [f"{note}empty, and say what it costs (--missing)."]
 
 
 def _checked(scores: pl.DataFrame) -> pl.DataFrame:
