@@ -204,3 +204,77 @@ def test_a_run_folder_of_the_first_version_loads_ranks_and_reports(tmp_path):
         assert "No cases are drawn: the truth is no longer at" in text
         assert Path(page).parent == copy
         assert {path.name for path in folder.iterdir()} <= {path.name for path in copy.iterdir()}
+
+
+def measured(**columns):
+    """Return a table of two teams and cases, with a column for each metric."""
+    return pl.DataFrame({"team": ["A", "A", "B", "B"], "patient": ["1", "2", "1", "2"], **columns})
+
+
+DICE, DISTANCE = [0.9, 0.8, 0.7, 0.6], [3.0, 2.0, 5.0, 9.0]
+
+
+def test_cases_of_one_name_are_one_case_however_the_table_is_arranged():
+    columns = measured(Dice=DICE, HD95=DISTANCE)
+    lines = columns.unpivot(index=["team", "patient"], variable_name="metric", value_name="value")
+    rules = [podium.rank(table, tasks=["Dice:higher", "HD95:lower"], bootstrap=0).rule for table in (columns, lines)]
+    for rule in rules:
+        assert rule.units.names == ("1", "2")
+        assert rule.units.cluster.tolist() == [0, 1, 0, 1]
+        assert rule.unit_words == ("case", "cases")
+        assert "Cases of one name in several tasks are drawn together, as one case." in rule.notes
+    other = lines.with_columns(pl.format("{} {}", "metric", "patient").alias("patient"))
+    rule = podium.rank(other, tasks=["Dice:higher", "HD95:lower"], bootstrap=0).rule
+    assert len(rule.units.names) == 4
+    assert not any("drawn together" in note for note in rule.notes)
+    centres = columns.with_columns(pl.lit("Oslo").alias("centre"))
+    options = {"tasks": ["Dice:higher", "HD95:lower"], "columns": {"cluster": "centre"}}
+    assert podium.rank(centres, **options, bootstrap=0).rule.units.names == ("Oslo",)
+
+
+def test_a_note_on_clusters_in_tests_is_for_several_cases_of_one_task():
+    ranking = podium.rank(measured(Dice=DICE, IoU=DICE), better="higher", scheme="test-then-rank", bootstrap=0)
+    assert not any("clusters" in note for note in ranking.leaderboard.notes)
+    joined = measured(Dice=DICE).with_columns(pl.lit("p").alias("cluster"))
+    ranking = podium.rank(joined, better="higher", scheme="test-then-rank", bootstrap=0)
+    assert any("the means of 1 clusters" in note for note in ranking.leaderboard.notes)
+
+
+def test_a_direction_against_the_name_of_a_metric_is_doubted():
+    both = measured(Dice=DICE, HD95=DISTANCE)
+    first, *_ = podium.rank(both, better="higher", bootstrap=0).leaderboard.notes
+    assert first == (
+        "Higher values of HD95 count as better, though its name says that lower ones are. If so, say "
+        "--task Dice:higher --task HD95:lower."
+    )
+    first, *_ = podium.rank(measured(Dice=DICE), better="lower", bootstrap=0).leaderboard.notes
+    assert first.endswith("If so, say --better higher.")
+    for ranking in (
+        podium.rank(both, tasks=["Dice:higher", "HD95:lower"], bootstrap=0),
+        podium.rank(measured(points=DICE), better="lower", bootstrap=0),
+    ):
+        assert not any("count as better" in note for note in ranking.leaderboard.notes)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "or for each task: --task HD95:lower --task 'liver Dice:higher'$"),
+        ({"tasks": ["HD95:up"]}, "there is no task 'HD95:up'. There are: .*. Did you mean --task HD95:lower\\?"),
+        ({"tasks": ["hd-95:higher:2"]}, "'hd-95:higher:2'. There are: .*. Did you mean --task HD95:higher\\?"),
+        ({"better": "lower", "ranges": {"hd95": (0, 1)}}, "there is no task 'hd95'. .* Did you mean HD95\\?"),
+        ({"better": "lower", "interval": "garanteed"}, "there is no interval 'garanteed'. There are: bootstrap-t"),
+        ({"better": "lower", "level": 95}, "the level is 95, but must lie between 0 and 1. Say 0.95"),
+    ],
+)
+def test_what_is_wrong_is_said_with_what_to_say_instead(options, message):
+    table = measured(HD95=DISTANCE, **{"liver Dice": DICE})
+    columns = {"submission": "team", "case": "patient"}
+    with pytest.raises(InputError, match=message):
+        podium.rank(table, columns=columns, bootstrap=0, **options)
+
+
+def test_the_only_values_have_the_name_of_their_column():
+    assert podium.rank(measured(Dice=DICE), better="higher", bootstrap=0).leaderboard.columns[0].title == "Dice"
+    value = measured(value=DICE)
+    assert podium.rank(value, better="higher", bootstrap=0).leaderboard.columns[0].title == "Value"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 from podium._front_tables import TableSource, is_table, ranking_of_table, score_table_of
 from podium.challenges import get_challenge
@@ -115,6 +115,10 @@ def rank(
         A folder for tables and JSON. With `write`, a run's own is taken where none is given; under other options than
         those of its published board, a folder of its own in it.
     """
+    if interval not in get_args(Method):
+        raise InputError(f"there is no interval {interval!r}", advice=f"There are: {', '.join(get_args(Method))}")
+    if not 0 < level < 1:
+        raise InputError(f"the level is {level}, but must lie between 0 and 1", advice="Say 0.95 for 95 %")
     of_run = isinstance(source, Run) or not is_table(source)
     named: dict[str, Any] = {"statistic": statistic, "adjustment": adjustment, "alpha": alpha}
     if differences is not None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
 
-from podium.io import TABLE_SUFFIXES, read_scores, scores_of_frame
+from podium.io import TABLE_SUFFIXES, read_scores, scores_of_frame, usual_direction
 from podium.model import InputError
 from podium.ranking import Ranking, Scheme, ScoreTable, scheme_rule, table_of_scores
 from podium.ranking.inference.sensitivity import table_alternatives
@@ -94,6 +96,13 @@ def score_table_of(
         scores = scores.filter(scores["task"].is_in(chosen.names))
     if unknown := [task for task in ranges or {} if task and task not in known]:
         raise _no_task(unknown[0], known, path)
+    title = called.get("value", "")
+    remarks = (*_doubts(chosen.better, title), *remarks)
+    cluster_words = _words(called.get("cluster", "cluster"))
+    if "task" in scores.columns and "cluster" not in scores.columns and _shared_cases(scores):
+        # The same patient, measured twice; and if not, drawing cases of two tasks in pairs does no harm.
+        scores, cluster_words = scores.with_columns(pl.col("case").alias("cluster")), ("case", "cases")
+        remarks = (*remarks, "Cases of one name in several tasks are drawn together, as one case.")
     return table_of_scores(
         scores,
         better=chosen.better,
@@ -102,8 +111,26 @@ def score_table_of(
         ranges=ranges,
         name=name,
         remarks=remarks,
-        cluster_words=_words(called.get("cluster", "cluster")),
+        cluster_words=cluster_words,
+        title=title if title.isprintable() and title.casefold() not in ("", "value", "values") else "Value",
     )
+
+
+def _shared_cases(scores: pl.DataFrame) -> bool:
+    """Return whether a name of a case occurs in several tasks."""
+    return bool(scores.select(pl.struct("task", "case").n_unique() > pl.col("case").n_unique()).item())
+
+
+def _doubts(better: Mapping[str, str], title: str) -> list[str]:
+    """Say which directions are not those that metrics of such names usually have, and how to say what is meant."""
+    usual = {task: usual_direction(task or title) or direction for task, direction in better.items()}
+    doubtful = [task for task, direction in better.items() if {direction, usual[task]} == {"higher", "lower"}]
+    meant = " ".join(_named(task, usual[task]) for task in better)
+    return [
+        f"{better[task].capitalize()} values of {task or title} count as better, though its name says that "
+        f"{usual[task]} ones are. If so, say {meant if task else f'--better {usual[task]}'}."
+        for task in doubtful[:1]
+    ]
 
 
 def _words(name: str) -> tuple[str, str]:
@@ -163,7 +190,7 @@ def _chosen(texts: Sequence[str], known: Sequence[str], better: str | None, path
     for name in known or [""]:
         if not texts:
             directions[name] = better
-    advice = f"Name every task that is to be ranked: {' '.join(f'--task {name}' for name in known[:3])}"
+    advice = f"Name every task that is to be ranked: {' '.join(f'--task {shlex.quote(name)}' for name in known[:3])}"
     if weights and len(directions) == 1:
         raise InputError("the weight of a single task changes nothing", advice=advice)
     plain = any(text in known for text in texts)
@@ -173,7 +200,9 @@ def _chosen(texts: Sequence[str], known: Sequence[str], better: str | None, path
         )
     if lacking := [name for name, direction in directions.items() if direction is None]:
         where = f" in {lacking[0]}" if lacking[0] else ""
-        by_task = f", or for each task: --task {lacking[0]}:higher" if lacking[0] else ""
+        forms = [_named(name) for name in lacking[:4]]
+        more = " ..." if len(lacking) > len(forms) else ""
+        by_task = f", or for each task: {' '.join(forms)}{more}" if lacking[0] else ""
         raise InputError(
             f"a table does not say which values are better{where}",
             path=path,
@@ -189,5 +218,17 @@ def _weight(name: str, text: str) -> float:
         raise InputError(f"the weight of {name} is {text!r}", advice="Say it as --task HD95:lower:2") from None
 
 
-def _no_task(name: str, known: Sequence[str], path: Path | None) -> InputError:
-    return InputError(f"there is no task {name!r}", path=path, advice=f"There are: {', '.join(known)[:200] or 'none'}")
+def _named(task: str, better: str = "") -> str:
+    """Return how a task is named with its direction, as a shell takes it."""
+    direction = better or usual_direction(task) or "higher"
+    return f"--task {shlex.quote(f'{task}:{direction}')}"
+
+
+def _no_task(text: str, known: Sequence[str], path: Path | None) -> InputError:
+    name, colon, rest = text.partition(":")
+    plain = {other.casefold(): other for other in known}
+    advice = f"There are: {', '.join(known)[:200] or 'none'}"
+    for close in difflib.get_close_matches(name.casefold(), plain, n=1):
+        said = rest.partition(":")[0] if rest.startswith(("higher", "lower")) else ""
+        advice += f". Did you mean {_named(plain[close], said) if colon else plain[close]}?"
+    return InputError(f"there is no task {text!r}", path=path, advice=advice)

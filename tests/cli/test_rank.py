@@ -371,7 +371,7 @@ def test_no_general_ranking_is_written_over_a_run(rank, kits21_run):
     ("arguments", "words"),
     [
         (("--better", "higher"), "are for tables"),
-        (("--metric", "dice:tumor"), "--metric and --missing are for general schemes"),
+        (("--metric", "dice:tumor"), "--metric, --missing and --consensus are for general schemes"),
         (
             ("--scheme", "test-then-rank", "--metric", "seconds"),
             "nothing can be ranked by seconds. There are: dice:kid",
@@ -382,3 +382,22 @@ def test_what_makes_no_sense_for_a_run_is_said(rank, kits21_run, arguments, word
     result = rank(kits21_run, *arguments)
     assert result.exit_code == 1
     assert words in result.stderr
+
+
+def test_lines_do_not_break_between_a_number_and_its_sign(tmp_path):
+    (tmp_path / "table.csv").write_text(csv_of(VALUES))
+    for width in (61, 70, 79, 88):
+        arguments = ["rank", str(tmp_path / "table.csv"), "--better", "higher", "--bootstrap", "50", "--plan"]
+        result = CliRunner(env={"COLUMNS": str(width)}).invoke(app, arguments)
+        assert not [line for line in result.stdout.splitlines() if line.startswith("%") or line.endswith((" <", " >"))]
+
+
+def test_what_needs_resamples_says_so(rank):
+    assert "add --bootstrap 1000" in rank(csv_of(VALUES), "--better", "higher", "--level", 0.9).stderr
+    assert "add --bootstrap" not in rank(csv_of(VALUES), "--better", "higher").stderr
+
+
+def test_nothing_is_said_about_the_place_of_a_single_competitor(rank):
+    result = rank(csv_of({"good": VALUES["good"]}), "--better", "higher", "--bootstrap", 50)
+    assert "good is the only competitor." in result.stdout
+    assert "true" not in result.stdout

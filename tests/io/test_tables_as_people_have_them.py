@@ -375,3 +375,20 @@ def test_a_table_in_memory(tmp_path):
     assert by_key(scores_of_frame(nested)[0]) == by_key(table)
     with pytest.raises(InputError, match="DataFrame: there is no column 'submission'"):
         scores_of_frame(pl.DataFrame())
+
+
+def test_columns_in_german_and_french_are_known(tmp_path):
+    for header in ("Gruppe;Fall;Metrik;Wert", "Equipe;Cas;Structure;Valeur"):
+        table, remarks = read(tmp_path, header + "\nA;1;Dice;0,5\n")
+        assert table.row(0) == ("A", "1", 0.5, "Dice")
+        assert "Numbers have decimal commas." in remarks
+
+
+def test_columns_that_nothing_was_made_of_are_named(tmp_path):
+    _, remarks = read(tmp_path, "team,case,Dice,centre\nA,1,0.5,Oslo\n")
+    assert remarks[-1] == "Values are in the column 'Dice'. Passed over: centre."
+
+
+def test_a_column_that_is_lacking_is_asked_for_by_one_that_is_there(tmp_path):
+    with pytest.raises(InputError, match=r"Say which column is the case: --column 'case=Nr\. x', for instance"):
+        read(tmp_path, "team,Nr. x,value\nA,1,0.5\n")

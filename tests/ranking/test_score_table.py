@@ -426,3 +426,27 @@ def test_only_a_price_known_beforehand_charges_for_the_worst_value_of_all():
     assert places(table_of_scores(whole, better="higher")) == {"a": 2, "b": 1}
     assert places(table_of_scores(less, better="higher", missing="worst")) == {"a": 1, "b": 2}
     assert places(table_of_scores(less, better="higher", missing=0.0)) == {"a": 2, "b": 1}
+
+
+def test_what_is_infinite_is_not_called_missing_alone():
+    scores = frame(("a", "1", 3.0), ("a", "2", float("inf")), ("b", "1", 2.0), ("b", "2", 1.0))
+    with pytest.raises(InputError, match="1 of 4 values is missing or infinite, for instance a in case 2"):
+        table_of_scores(scores, better="lower")
+    assert table_of_scores(scores, better="lower", missing=9.0).notes == ("1 missing or infinite value counts as 9.",)
+
+
+def test_values_that_may_stand_for_failures_are_pointed_out():
+    scores = frame(("a", "1", 3.0), ("a", "2", 1e12), ("b", "1", 2.0), ("b", "2", 0.0))
+    (note,) = table_of_scores(scores, better="lower").notes
+    assert note.startswith(
+        "1 value is more than a million times as large as is usual, the 1e+12 of a in case 2. If that means a failure"
+    )
+    usual = scores.with_columns(pl.col("value").clip(0, 1e6))
+    assert table_of_scores(usual, better="lower").notes == ()
+    assert table_of_scores(scores.with_columns(pl.lit(0.0).alias("value")), better="lower").notes == ()
+
+
+def test_values_are_called_what_their_column_is():
+    scores = frame(("a", "1", 3.0), ("b", "1", 2.0))
+    assert table_of_scores(scores, better="lower", title="HD95").tasks[0].measure.title == "HD95"
+    assert table_of_scores(scores, better="lower").tasks[0].measure.title == "Value"

@@ -217,7 +217,7 @@ def test_a_table_has_a_page_with_its_board(scores, tmp_path):
             assert column.shown(entry.values[column.name]) in text
     intervals = ranking.confidence.columns["liver"]
     assert f"{intervals.low[0]:.4f} to {intervals.high[0]:.4f}" in text
-    for told in ("alpha is first", "3 submissions", "16 cases in 2 tasks", "60 bootstrap resamples (seed 1)",
+    for told in ("alpha is first", "3 submissions", "8 cases in 2 tasks", "60 bootstrap resamples (seed 1)",
                  "better = higher", "1 missing value", "missing = 0.0", "by the same rule"):  # fmt: skip
         assert told in text, told
     assert "challenge" not in text
@@ -290,3 +290,10 @@ def test_nothing_is_written_where_something_is_wrong(evaluated, options, match):
     with pytest.raises(InputError, match=match):
         podium.load(evaluated).report(bootstrap=0, **options)
     assert files_in(evaluated) == before
+
+
+def test_a_single_figure_is_one(scores, tmp_path):
+    said = []
+    ranking = podium.rank(scores, better="higher", missing=0.0, bootstrap=20)
+    ranking.report(tmp_path / "out", only=["places"], formats=["svg"], say=said.append)
+    assert "; 1 figure is in " in said[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -76,15 +77,15 @@ def show_ranking(ranking: Ranking) -> None:
     spans = {name: places(rank.best, rank.worst) for name, rank in zip(names, confidence.ranks, strict=True)}
     first = {name: percent(share) for name, share in zip(names, stability.first.tolist(), strict=True)}
     beside = {f"true place, {shown_level(confidence.level)} sure": spans, "first in resamples, alone or shared": first}
-    show_board(ranking.leaderboard, beside=beside)
+    show_board(ranking.leaderboard, beside=beside if len(names) > 1 else None)
     console = Console()
     console.print()
     headline, *lines = sentences(ranking)
     console.print(Text(headline, style="bold"))
     for line in lines:
-        console.print(Text(line))
+        console.print(Text(_wrapped(line, console.width)))
     for warning in confidence.warnings:
-        console.print(Text(warning, style="yellow"))
+        console.print(Text(_wrapped(warning, console.width), style="yellow"))
 
 
 def show_lines(lines: Iterable[str], names: Sequence[str]) -> None:
@@ -97,4 +98,10 @@ def show_lines(lines: Iterable[str], names: Sequence[str]) -> None:
     console = Console()
     console.print()
     for line in lines:
-        console.print(Text(contained(line, names)))
+        console.print(Text(_wrapped(contained(line, names), console.width)))
+
+
+def _wrapped(text: str, width: int) -> str:
+    """Break lines where they are full, but never between a number and its percent sign."""
+    held = text.replace(" %", "\u00a0%").replace("< ", "<\u00a0").replace("> ", ">\u00a0")
+    return fill(held, max(width, 20), break_on_hyphens=False).replace("\u00a0", " ")

@@ -137,7 +137,10 @@ def given_ranges(texts: list[str] | None) -> dict[str, tuple[float, float]]:
         except ValueError:
             colon = ""
         if not colon:
-            raise InputError(f"--range {text} is not of the form LOW:HIGH or TASK=LOW:HIGH")
+            raise InputError(
+                f"--range {text} is not of the form LOW:HIGH or TASK=LOW:HIGH",
+                advice="Say --range 0:1, or --range 0: where there is no upper end",
+            )
     return ranges
 
 

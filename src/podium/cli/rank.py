@@ -143,6 +143,8 @@ def rank(
             typer.echo(json_text(ranking_document_of(ranking)), nl=False)
             return
         show_ranking(ranking)
+        if not bootstrap and (interval != "bootstrap-t" or level != 0.95):
+            say("--interval and --level tell how sure a ranking is, which needs resamples: add --bootstrap 1000.")
         for answer in answers:
             show_lines(answer.sentences, ranking.rule.submissions)
         if ranking.folder:

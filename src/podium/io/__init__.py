@@ -1,5 +1,6 @@
 """Reading and writing files. Knows formats, not challenges."""
 
+from podium.io._layouts import usual_direction
 from podium.io.documents import (
     Content,
     csv_text,
@@ -35,6 +36,7 @@ __all__ = [
     "read_text",
     "read_timing",
     "scores_of_frame",
+    "usual_direction",
     "write_atomically",
     "write_bytes",
     "write_label_map",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ from podium.io._dialects import Grid
 from podium.io._numbers import are_numbers
 from podium.model import InputError
 
-__all__ = ["LAYOUTS", "SCORE_COLUMNS", "Long", "long_table"]
+__all__ = ["LAYOUTS", "SCORE_COLUMNS", "Long", "long_table", "usual_direction"]
 
 SCORE_COLUMNS = ("submission", "case", "value", "task", "cluster", "stratum")
 """What a table of scores may hold; the first three are needed."""
@@ -24,8 +25,8 @@ LAYOUTS = ("long", "wide", "metrics", "cases")
 _NEEDED = SCORE_COLUMNS[:3]
 _HEADINGS = {"long": (), "wide": ("submission", "value"), "metrics": ("value",), "cases": ("case", "value")}
 """What is a column's name, or below it, and has no column of its own."""
-_IMAGES = ("case_id", "case_name", "image", "image_id", "image_name", "img", "scan", "scan_id")
-_FILES = ("id", "file", "filename", "file_name", "sample", "sample_id")
+_IMAGES = ("case_id", "case_name", "image", "image_id", "image_name", "img", "scan", "scan_id", "fall", "bild", "cas")
+_FILES = ("id", "file", "filename", "file_name", "sample", "sample_id", "datei", "fichier")
 _PEOPLE = ("patient", "patient_id", "subject", "subject_id")
 _OTHER_NAMES: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "submission": (
@@ -40,21 +41,43 @@ _OTHER_NAMES: Mapping[str, tuple[tuple[str, ...], ...]] = {
             "method",
             "model",
             "participant",
+            "equipe",
+            "gruppe",
+            "teilnehmer",
+            "verfahren",
         ),
     ),
     "case": (_IMAGES, _FILES, _PEOPLE),
-    "value": (("score", "metric_value", "values", "metric_score"),),
-    "task": (("metric", "metric_name", "organ"),),
+    "value": (("score", "metric_value", "values", "metric_score", "wert", "valeur"),),
+    "task": (("metric", "metric_name", "organ", "metrik", "structure"),),
     "cluster": (_PEOPLE,),
 }
 """Other names of columns, those that are tried first before others. A stratum is never guessed."""
-_METRICS = re.compile(
-    r"(^|_)(dice|dsc|f1|iou|jaccard|hd|hd\d+|hausdorff|nsd|assd|asd|msd|masd|cldice|auc|auroc|accuracy|acc|sensitivity|"
-    r"recall|specificity|precision|mae|mse|rmse|ssim|psnr|kappa|rvd|ravd|surface_dice)(_|$)"
+_RISING = (
+    "dice|dsc|f1|iou|jaccard|nsd|cldice|auc|auroc|accuracy|acc|sensitivity|recall|specificity|precision|ssim|psnr|kappa|"
+    "surface_dice"
 )
+_FALLING = r"hd|hd\d+|hausdorff|assd|asd|msd|masd|mae|mse|rmse|rvd|ravd"
+_METRICS = re.compile(rf"(^|_)({_RISING}|{_FALLING})(_|$)")
+_DIRECTIONS = {
+    "higher": re.compile(rf"(^|_)({_RISING})(_|$)"),
+    "lower": re.compile(rf"(^|_)({_FALLING}|errors?|distance|loss|seconds|runtime)(_|$)"),
+}
 _INDEX = re.compile(r"^(unnamed_\d+|)$")  # what pandas and R call the numbers of rows
 _SUMMARIES = {"mean", "average", "avg", "median", "std", "sd", "stdev", "mean_std", "mean_sd", "average_std"}
 _UNPRINTABLE = r"[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]"  # control characters, and what turns or breaks a line
+
+
+def usual_direction(name: str) -> str:
+    """Return which values of a metric are better by its name, "higher" or "lower"; "" where that cannot be told.
+
+    Examples
+    --------
+    >>> usual_direction("liver Dice"), usual_direction("HD95 (mm)"), usual_direction("Dice loss"), usual_direction("T2")
+    ('higher', 'lower', '', '')
+    """
+    fitting = [direction for direction, names in _DIRECTIONS.items() if names.search(_plain(name))]
+    return fitting[0] if len(fitting) == 1 else ""
 
 
 class Long(NamedTuple):
@@ -86,11 +109,11 @@ def long_table(
     sheet = _Sheet(grid, path, dict(columns or {}))
     sheet.take_named()
     sheet.take_usual([role for role in SCORE_COLUMNS if role not in _HEADINGS[layout or "long"]])
-    called = {role: sheet.header[int(column)] for role, column in sheet.roles.items()}
-    if team and "submission" not in called:
+    if team and "submission" not in sheet.roles:
         sheet.cells = sheet.cells.with_columns(pl.lit(team).alias("submission"))
         sheet.roles["submission"] = "submission"
     table = sheet.arranged(layout, by_team=bool(team))
+    called = {role: sheet.header[int(column)] for role, column in sheet.roles.items() if column != "submission"}
     return Long(_presentable(table, path), (*grid.remarks, *sheet.remarks), called)
 
 
@@ -170,9 +193,7 @@ class _Sheet:
             raise InputError(f"two columns are called {double[0][:40]!r}", path=self.path)
         what = {"wide": "Teams", "metrics": "Metrics", "cases": "Cases"}[layout]
         shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-        others = [name for k, name in enumerate(self.header) if str(k) not in {*values, *self.roles.values()} and name]
-        passed = f" Passed over: {', '.join(others)[:200]}." if others else ""
-        self.remarks.append(f"{what} are columns: {shown}.{passed}")
+        self.remarks.append(f"{what} are columns: {shown}.{self._passed_over(values)}")
         role = {"wide": "submission", "metrics": "metric", "cases": "case"}[layout]
         kept = self._selected().columns
         frame = self.cells.with_columns(pl.col(used).alias(role) for role, used in self.roles.items())
@@ -201,7 +222,8 @@ class _Sheet:
                 return "cases"
             if len(values) == 1:
                 self.roles["value"] = values[0]
-                self.remarks.append(f"Values are in the column {self.header[int(values[0])]!r}.")
+                name = self.header[int(values[0])]
+                self.remarks.append(f"Values are in the column {name!r}.{self._passed_over(values)}")
             return "metrics" if len(values) > 1 else "long"
         if len(values) > 1 and metrics and len(metrics) == len(values):
             raise InputError(
@@ -211,6 +233,11 @@ class _Sheet:
                 advice="Name the column of teams (--column submission=…), give one file per team, or say --layout wide",
             )
         return "wide" if len(values) > 1 else "long"
+
+    def _passed_over(self, values: Sequence[str]) -> str:
+        """Name the columns of which nothing was made."""
+        others = [name for k, name in enumerate(self.header) if str(k) not in {*values, *self.roles.values()} and name]
+        return f" Passed over: {', '.join(others)[:200]}." if others else ""
 
     def _take_first_as_case(self) -> None:
         """Take the first column for the cases, if it can be: every line, or every line of a task, is another."""
@@ -232,8 +259,15 @@ class _Sheet:
         return InputError(
             f"there is no column {name!r}; found: {', '.join(self.header)[:200]}",
             path=self.path,
-            advice="Needed: submission, case, value. Say what they are called here: --column submission=team",
+            advice=f"Needed: submission, case, value. {self._naming(name)}",
         )
+
+    def _naming(self, role: str) -> str:
+        """Say how to name a column that is lacking, by one of those that nothing was made of."""
+        free = [name for k, name in enumerate(self.header) if str(k) not in self.roles.values() and name]
+        if role not in ("case", "value") or not free:
+            return "Say what they are called here: --column submission=team"
+        return f"Say which column is the {role}: --column {shlex.quote(f'{role}={free[0]}')}, for instance"
 
     def _double(self, name: str) -> InputError:
         return InputError(f"the column {name!r} cannot be two things at once", path=self.path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
@@ -50,7 +50,7 @@ class Scheme(ABC):
     def prepared(self, task: TaskValues, units: Units) -> Aggregated:
         """Do what does not depend on weights, once; `units` tell which rows belong together."""
 
-    def notes(self, units: Units) -> tuple[str, ...]:  # noqa: ARG002
+    def notes(self, tasks: Sequence[TaskValues], units: Units) -> tuple[str, ...]:  # noqa: ARG002
         """Say what a reader of the ranking should know."""
         return ()
 
@@ -170,9 +170,9 @@ class TestThenRank(Scheme):
 
         return aggregated
 
-    def notes(self, units: Units) -> tuple[str, ...]:
-        """Say that clusters were tested, where there are any."""
-        if len(units.names) == len(units.cluster):
+    def notes(self, tasks: Sequence[TaskValues], units: Units) -> tuple[str, ...]:
+        """Say that clusters were tested, where one holds several cases of a task."""
+        if all(np.bincount(units.cluster[task.rows]).max() == 1 for task in tasks):
             return ()
         return (f"Tests compare the means of {len(units.names)} clusters, as cases of one are not independent.",)
 
@@ -232,7 +232,7 @@ def scheme_rule(
         raise InputError("no task is left to rank by")
     prepared = [scheme.prepared(task, table.units) for task in tasks]
     several = len(tasks) > 1
-    edition, notes = scheme.name, (*table.notes, *scheme.notes(table.units))
+    edition, notes = scheme.name, (*table.notes, *scheme.notes(tasks, table.units))
     if several:
         edition += "" if consensus == "minimum" else ", consensus of average ranks"
         notes += (f"The places are those of the mean rank over tasks; equals in a task share {_SHARED[consensus]}.",)

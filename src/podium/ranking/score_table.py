@@ -86,6 +86,7 @@ def table_of_scores(
     name: str = "table",
     remarks: Sequence[str] = (),
     cluster_words: tuple[str, str] = ("cluster", "clusters"),
+    title: str = "Value",
 ) -> ScoreTable:
     """Return a table of plain values, to be ranked.
 
@@ -107,6 +108,8 @@ def table_of_scores(
         What it is called, and what is to be known about it besides.
     cluster_words
         What a cluster is called, one and several: ("patient", "patients").
+    title
+        What the values are, in a table without tasks.
     """
     scores = _checked(scores)
     submissions = tuple(sorted(scores["submission"].unique().to_list()))
@@ -129,7 +132,7 @@ def table_of_scores(
         own = np.array([of == task for of, _ in keys])
         low, high = _range(task, ranges or {})
         direction = _direction(better if not isinstance(better, Mapping) else better.get(task, ""))
-        measure = Measure(task, task or "Value", direction, minimum=low, maximum=high)
+        measure = Measure(task, task or title, direction, minimum=low, maximum=high)
         outside = own & ((values < low) | (values > high)) & np.isfinite(values)
         if outside.any():
             index, row = np.argwhere(outside)[0].tolist()
@@ -141,6 +144,7 @@ def table_of_scores(
         weight = _weight(task, weights or {})
         tasks.append(TaskValues(measure, own, values, np.zeros(values.shape, bool), weight))
     notes = [note for kind in ("submission", "case", "task") for note in _lookalikes(scores[kind].unique(), kind)]
+    notes += [note for task in tasks for note in _absurd(task, submissions, rows)]
     raw = _Raw(name, submissions, rows, clusters, strata, tasks, notes=(*notes, *remarks), cluster_words=cluster_words)
     return _settled(raw, missing)
 
@@ -235,6 +239,21 @@ def _lookalikes(names: Iterable[str], kind: str) -> list[str]:
     if len(several) > _SHOWN:
         notes.append(f"{len(several) - _SHOWN} more {kind}s have names that differ only so.")
     return notes
+
+
+def _absurd(task: TaskValues, submissions: Sequence[str], rows: Sequence[str]) -> list[str]:
+    """Point out values that may stand for failures: a million times the size of what is usual."""
+    sizes = np.where(np.isfinite(task.values) & task.rows, np.abs(task.values), 0.0)
+    usual = np.median(sizes[sizes > 0]) if (sizes > 0).any() else np.inf
+    if not (count := int((sizes / 1e6 > usual).sum())):
+        return []
+    index, row = np.argwhere(sizes == sizes.max())[0].tolist()
+    which = f"the {task.values[index, row]:g} of {submissions[index]} in case {rows[row]}"
+    note = (
+        f"{count} value{'s are' if count > 1 else ' is'} more than a million times as large as is usual{_where(task)}"
+    )
+    note += f", {'for instance ' if count > 1 else ''}{which}. If that means a failure, leave the field "
+    return [f"{note}empty, and say what it costs (--missing)."]
 
 
 def _checked(scores: pl.DataFrame) -> pl.DataFrame:
@@ -338,12 +357,12 @@ def _priced(task: TaskValues, missing: Missing | None, raw: _Raw, notes: list[st
     """Return a task that has missing values without them, and note what became of them."""
     where, higher = _where(task), task.measure.direction is Direction.HIGHER
     absent = ~np.isfinite(task.values) & task.rows
-    count = int(absent.sum())
+    count, what = int(absent.sum()), "missing or infinite" if np.isinf(task.values[absent]).any() else "missing"
     if missing is None:
         index, row = np.argwhere(absent)[0].tolist()
         size = len(raw.submissions) * int(task.rows.sum())
         raise InputError(
-            f"{count} of {size} values {'is' if count == 1 else 'are'} missing{where}, for instance "
+            f"{count} of {size} values {'is' if count == 1 else 'are'} {what}{where}, for instance "
             f"{raw.submissions[index]} in case {raw.rows[row]}",
             advice="Say what a missing value costs (--missing): worst is the worst value that anybody has, a number is "
             f"a price, drop leaves the case out for everybody{''.join(f'. {note[:-1]}' for note in raw.notes[:1])}",
@@ -363,7 +382,7 @@ def _priced(task: TaskValues, missing: Missing | None, raw: _Raw, notes: list[st
     if not task.measure.minimum <= price <= task.measure.maximum:
         raise InputError(f"the price {price:g} of a missing value lies outside the range {_span(task.measure)}{where}")
     notes.append(
-        f"{count} missing value{'' if count == 1 else 's'}{where} count{'s' if count == 1 else ''} as {price:g}"
+        f"{count} {what} value{'' if count == 1 else 's'}{where} count{'s' if count == 1 else ''} as {price:g}"
         + (f", the worst that anybody has ({by})." if missing == "worst" else ".")
     )
     return replace(task, values=np.where(absent, price, task.values), priced=task.priced | absent)

@@ -96,8 +96,10 @@ def write_report(
         overwrite=out is not None and out == page,  # somebody named the very file
         progress=progress,
     )
-    figures = f"{built.figures} figures{f' and {built.pictures} pictures' if built.pictures else ''}"
-    say(f"The report is {page} ({built.size / 1e6:.1f} MB); {figures} are in {page.parent / 'figures'}.")
+    figures = f"{built.figures} figure{'s' * (built.figures != 1)}"
+    figures += f" and {built.pictures} picture{'s' * (built.pictures != 1)}" if built.pictures else ""
+    are = "is" if built.figures == 1 and not built.pictures else "are"
+    say(f"The report is {page} ({built.size / 1e6:.1f} MB); {figures} {are} in {page.parent / 'figures'}.")
     return page
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -227,7 +227,20 @@ def _template(name: str, data: ReportData) -> Template:
 def _options(data: ReportData) -> list[tuple[str, Any]]:
     """Return the options that made a ranking, but for the edition and those that were left open."""
     options = sorted(data.info["options"].items())
-    return [(name, value) for name, value in options if name != "edition" and value not in (None, "", [])]
+    return [(name, _worded(value)) for name, value in options if name != "edition" and value not in (None, "", [])]
+
+
+def _worded(value: Any) -> Any:
+    """Return an option for people: lists as lists, and ranges from where to where.
+
+    Examples
+    --------
+    >>> _worded(["Dice:higher", "HD95:lower"]), _worded({"Dice": (0.0, 1.0), "": (0.0, float("inf"))}), _worded(0.5)
+    ('Dice:higher, HD95:lower', 'Dice 0 to 1, 0 to inf', 0.5)
+    """
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {low:g} to {high:g}".strip() for name, (low, high) in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
 
 
 def counted(count: int, one: str, several: str = "") -> str:

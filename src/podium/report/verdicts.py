@@ -354,5 +354,6 @@ def _agreement(stability: Stability) -> str:
     low, middle, high = np.quantile(known, [0.025, 0.5, 0.975])
     undefined = len(stability.tau) - len(known)
     note = f"undefined in {undefined:,} of {len(stability.tau):,}; " if undefined else ""
-    spread = f"median {middle:.2f}, in 95 % of resamples from {low:.2f} to {high:.2f}"
+    middle, low, high = (f"{tau:.2f}".replace("-", "−") for tau in (middle, low, high))
+    spread = f"median {middle}, in 95 % of resamples from {low} to {high}"
     return f"{TAUS}: {spread}; {note}drawn with seed {stability.seed}."
