@@ -172,7 +172,7 @@ def test_options_of_a_ranking_are_heeded(run, table, tmp_path):
     ("arguments", "told"),
     [
         (("--column", "submission=team", "--missing", "worst"), "a table does not say which values are better"),
-        (("--column", "submission=team", "--better", "higher"), "values are missing"),
+        (("--column", "submission=team", "--better", "higher"), "is missing in"),
         ((*READ[:4], "--missing", "cheap"), "there is no way 'cheap' to treat missing values"),
         ((*READ, "--task", "lung"), "there is no task 'lung'"),
         ((*READ, "--submission", "team 9"), "there is no submission called 'team 9'"),

@@ -204,9 +204,10 @@ def _warnings(rule: Rule, shown: Sequence[Column], criteria: Sequence[Column], m
     warnings = [f"{method}: {COVERAGE[method]}."] if method in ("percentile", "bca") else []
     unbounded = [column.measure.title for column in shown if bounded_means(column, rule) is None]
     if method in ("guaranteed", "proved") and unbounded:
+        what = ", ".join(unbounded) if len(unbounded) <= 3 else f"{len(unbounded)} of {len(shown)} columns"
         warnings.append(
-            f"{method}: not for {', '.join(unbounded)}, as only means of values with a declared range have such "
-            "intervals; theirs come from resamples."
+            f"{method}: only means of values with a declared range have such intervals; those of {what} come from "
+            "resamples."
         )
     if any(not column.smooth for column in shown):
         warnings.append(
@@ -230,8 +231,8 @@ def _warnings(rule: Rule, shown: Sequence[Column], criteria: Sequence[Column], m
     fewest = min((effective_number(own) for own in sizes if own is not None), default=np.inf)
     if fewest < ENOUGH_CLUSTERS:
         warnings.append(
-            f"Rows are spread so unevenly over {len(rule.units.names)} clusters that they tell as much as "
-            f"{fewest:.1f} clusters of one size: too few for intervals to be relied upon."
+            f"The {rule.row_words[1]} are spread so unevenly over {len(rule.units.names)} {rule.unit_words[1]} that "
+            f"they tell as much as {fewest:.1f} {rule.unit_words[1]} of one size: too few to rely on intervals."
         )
     counts = rule.priced.sum(axis=1).tolist()
     failing = [
@@ -241,8 +242,8 @@ def _warnings(rule: Rule, shown: Sequence[Column], criteria: Sequence[Column], m
     ]
     if failing:
         warnings.append(
-            f"Failed cases: {', '.join(failing)}. Intervals of their means tell as much about how often they fail as "
-            "about how well they do; where failures are rare, few may have been seen, and intervals cover less than "
-            "they promise (in simulations 65 % at a rate of one in fifty, 92 % at one in twenty)."
+            f"Failed {rule.row_words[1]}: {', '.join(failing)}. Their means tell as much about how often they fail as "
+            "about how well they do, and where failures are rare, intervals cover less than they promise "
+            "(--interval guaranteed does not)."
         )
     return tuple(warnings)

@@ -162,7 +162,7 @@ class CasePlan:
         now, needed = separation.now, separation.needed
         text = (
             f"{where}: {self.first} leads {self.second} by {lead} in {separation.present:,} {many}. If that is the "
-            f"truth, another {separation.present:,} {many} separate them with a chance of {_share(now)}"
+            f"truth, a new test set of {separation.present:,} {many} would separate them with a chance of {_share(now)}"
         )
         text += (
             f"; {_about(needed, separation.sizes)} {many} {_would(needed, separation.present)} enough for {wanted}."

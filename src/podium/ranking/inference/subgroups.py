@@ -115,7 +115,7 @@ class Subgroups:
         if self.p_all is not None:
             differs = f"differs by {self.by}" if self.p_all < ALPHA else f"does not depend on {self.by} beyond chance"
             lines.append(
-                f"What all {len(self.submissions)} competitors reach against each other {differs} ({_p(self.p_all)})."
+                f"How all {len(self.submissions)} competitors compare with each other {differs} ({_p(self.p_all)})."
             )
         lines.append(
             f"p is the larger of two: by {PERMUTATIONS:,} permutations of {self.by} over cases, and by as many turns "
