@@ -52,7 +52,7 @@ def test_a_planted_interaction_is_found_and_said(rule_from):
     assert f"The lead of {first} over {second} differs by centre (p < 0.001): " in words
     behind = [g.name for g in result.groups if g.places[int(first[1])] > g.places[int(second[1])]]
     assert f"{second} is before {first} in {', '.join(behind)}." in words
-    assert "What all 4 competitors reach against each other differs by centre (p < 0.001)." in words
+    assert "How all 4 competitors compare with each other differs by centre (p < 0.001)." in words
 
 
 def test_no_interaction_is_said_as_well(rule_from):
