@@ -30,7 +30,7 @@ from podium.report.style import ACCENT, INK, PAPER, SOFT, Look, shortened
 
 __all__ = ["consensus", "criteria_compared", "dendrogram", "places_by_criterion", "places_by_submission"]
 
-MOST_PANELS = 24
+MOST_PANELS = 10
 """Submissions that have a panel, or a row in every panel, from the first on."""
 _ALIKE = 20
 """Results that are at most so many times as large as others share an axis."""
