@@ -73,8 +73,8 @@ def test_intervals_of_bounded_values_in_short(population, cases, method):
 @pytest.mark.heavy
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_promises_are_kept(scenario):
-    """In every cell of the benchmark, 400 rounds each."""
-    missed = {f"{c.population}, {c.cases}, {c.method}": broken(c, 400) for c in cells(scenario)}
+    """In every cell of the benchmark, 120 rounds each; the benchmark takes more."""
+    missed = {f"{c.population}, {c.cases}, {c.method}": broken(c, 120) for c in cells(scenario)}
     assert {name: quantities for name, quantities in missed.items() if quantities} == {}
 
 
