@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -273,7 +274,7 @@ def table_ranking(
     table = table_of_scores(scores, better=better, missing=missing, name="scores.csv")
     made_with = {"scheme": chosen.name, "better": better, "missing": missing}
     rule = scheme_rule(table, chosen)
-    others = lambda: table_alternatives(table, chosen)  # noqa: E731
+    others = partial(table_alternatives, table, chosen)
     return Ranking(rule, others, bootstrap=bootstrap, made_with=made_with, table=table)
 
 

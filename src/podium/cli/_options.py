@@ -114,8 +114,12 @@ def given_missing(text: str | None) -> Missing | None:
     """Return what a missing value costs, from how it was given."""
     from podium.model import InputError
 
-    if text is None or text == "drop" or text == "worst":
-        return text  # type: ignore[return-value]
+    if text is None:
+        return None
+    if text == "drop":
+        return "drop"
+    if text == "worst":
+        return "worst"
     try:
         return float(text)
     except ValueError:

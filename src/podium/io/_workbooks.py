@@ -85,8 +85,8 @@ def _excel(path: Path, sheet: str, most: int) -> tuple[Any, dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    import fastexcel  # noqa: F401  # before memory is limited
-    import polars  # noqa: F401
+    import fastexcel  # noqa: F401  # loaded before memory is limited
+    import polars  # noqa: F401  # likewise
 
     pages = int(Path("/proc/self/statm").read_text().split()[0]) if Path("/proc/self/statm").exists() else 0
     memory = pages * resource.getpagesize() + MEMORY

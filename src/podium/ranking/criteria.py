@@ -65,8 +65,9 @@ def rank_by_criterion(
     names = list(dict.fromkeys(column.name for column in criteria))
     drawn: dict[str, Floats] = {}
     if replicates:
-        options = {"replicates": replicates, "seed": seed, "jobs": jobs}
-        drawn = assess_stability(rule, columns=names, progress=progress, **options).columns  # type: ignore[arg-type]
+        drawn = assess_stability(
+            rule, columns=names, replicates=replicates, seed=seed, jobs=jobs, progress=progress
+        ).columns
     return tuple(_places(rule, column, drawn.get(column.name)) for column in criteria)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +38,7 @@ def _place(board: Leaderboard, submission: str) -> float:
     return math.inf if place is None else place
 
 
-def _board(material: Material, teams: dict[str, list], **roles: Role) -> Leaderboard:  # type: ignore[type-arg]
+def _board(material: Material, teams: dict[str, list[Any]], **roles: Role) -> Leaderboard:
     cube = cube_of(material.challenge, material.table(teams))
     return challenge_rule(material.challenge, cube, roles=material.roles | roles).leaderboard()
 

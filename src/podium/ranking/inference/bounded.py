@@ -179,7 +179,7 @@ def _intervals(
 
 
 @kernel
-def _gaffke_bounds(rows, lowest, highest, weights, share):  # type: ignore[no-untyped-def]
+def _gaffke_bounds(rows, lowest, highest, weights, share):  # type: ignore[no-untyped-def]  # Numba infers the types of kernels
     """Return both ends of Gaffke's intervals."""
     low, high = np.empty(len(rows)), np.empty(len(rows))
     distance, terms = np.empty(rows.shape[1]), np.empty(rows.shape[1] + 2)
@@ -195,7 +195,7 @@ def _gaffke_bounds(rows, lowest, highest, weights, share):  # type: ignore[no-un
 
 
 @kernel
-def _dirichlet_quantile(distance, weights, share, terms):  # type: ignore[no-untyped-def]
+def _dirichlet_quantile(distance, weights, share, terms):  # type: ignore[no-untyped-def]  # Numba infers the types of kernels
     """Return the quantile u of Σ Wᵢ wᵢ dᵢ / (Σ Wᵢ wᵢ + W₀) for distances d ≥ 0."""
     total = weighted = 0.0
     for row in range(len(distance)):
@@ -223,7 +223,7 @@ def _dirichlet_quantile(distance, weights, share, terms):  # type: ignore[no-unt
 
 
 @kernel
-def _next_place(place, gap, slope, low, high):  # type: ignore[no-untyped-def]
+def _next_place(place, gap, slope, low, high):  # type: ignore[no-untyped-def]  # Numba infers the types of kernels
     """Return a narrower bracket of where a rising gap is zero, and where to look next."""
     if gap > 0:
         high = place
@@ -236,7 +236,7 @@ def _next_place(place, gap, slope, low, high):  # type: ignore[no-untyped-def]
 
 
 @summing_kernel
-def _log_tail(distance, weights, bound, twist, terms):  # type: ignore[no-untyped-def]
+def _log_tail(distance, weights, bound, twist, terms):  # type: ignore[no-untyped-def]  # Numba infers the types of kernels
     """Return log P(Σ Eᵢ gᵢ + E₀ > 0) with exponential E, where g = w (1 − d / u); nearly its slope in log u; the twist.
 
     The probability is the integral of 1 / (s (1 − s) Π (1 − s gᵢ)) / 2πi along a line that crosses the real axis
@@ -299,7 +299,7 @@ def _log_tail(distance, weights, bound, twist, terms):  # type: ignore[no-untype
 
 
 @kernel
-def _betting_bounds(rows, lowest, highest, weights, share, orders):  # type: ignore[no-untyped-def]
+def _betting_bounds(rows, lowest, highest, weights, share, orders):  # type: ignore[no-untyped-def]  # Numba infers the types of kernels
     """Return both ends of betting intervals; `orders` has the shape (rows, orders)."""
     low, high = np.empty(len(rows)), np.empty(len(rows))
     gains, costs, stakes = np.empty(orders.shape), np.empty(orders.shape), np.empty(orders.shape)
@@ -320,7 +320,7 @@ def _betting_bounds(rows, lowest, highest, weights, share, orders):  # type: ign
 
 
 @kernel
-def _set_stakes(gains, costs, share, stakes):  # type: ignore[no-untyped-def]
+def _set_stakes(gains, costs, share, stakes):  # type: ignore[no-untyped-def]  # Numba infers the types of kernels
     """Fill in how much to bet on each row, by the variance of those before it; the same for both ends."""
     for order in range(stakes.shape[1]):
         total, weighted, squares = 1.0, 0.5, 0.25
@@ -332,7 +332,7 @@ def _set_stakes(gains, costs, share, stakes):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _betting_bound(gains, costs, share, stakes):  # type: ignore[no-untyped-def]
+def _betting_bound(gains, costs, share, stakes):  # type: ignore[no-untyped-def]  # Numba infers the types of kernels
     """Return the mean distance below which the capital exceeds 1 / share, which falls as the distance grows."""
     low, high = 0.0, gains[:, 0].sum() / costs[:, 0].sum()
     last_place, last_gap = low, -math.log(share) - _log_capital(gains, costs, low, stakes)
@@ -350,7 +350,7 @@ def _betting_bound(gains, costs, share, stakes):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _log_capital(gains, costs, mean, stakes):  # type: ignore[no-untyped-def]
+def _log_capital(gains, costs, mean, stakes):  # type: ignore[no-untyped-def]  # Numba infers the types of kernels
     """Return the logarithm of the capital, on average over orders, of who bets on distances above a mean."""
     most = BET / mean if mean > 0 else math.inf
     logarithms, capital = np.zeros(stakes.shape[1]), np.empty(stakes.shape[1])

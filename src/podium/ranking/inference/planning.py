@@ -343,7 +343,8 @@ class _Lead:
         limit = t.ppf((1 + level) / 2, max(freedom, 1)) * error
         # A difference that never varies is evidence; test sets that happen to repeat one case are not.
         judged = (error > 0) | (not self.effect.any())
-        return tuple(float(np.mean(judged & (lead + moved > limit))) for lead in (self.lead, self.low))  # type: ignore[return-value]
+        seen, cautious = (float(np.mean(judged & (lead + moved > limit))) for lead in (self.lead, self.low))
+        return seen, cautious
 
 
 def _leads(rule: Rule, one: int, two: int) -> list[_Lead]:

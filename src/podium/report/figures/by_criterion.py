@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -91,10 +92,10 @@ def consensus(
     label_rows(axes, shown)
     place_axis(axes, teams)
     axes.set_xlabel("rank")
-    dot = {"marker": "o", "linestyle": "", "color": SOFT}
+    dot: dict[str, Any] = {"marker": "o", "linestyle": "", "color": SOFT}
     handles = [
-        Line2D([], [], markersize=float(np.sqrt(largest / criteria)), label=f"in one {criterion} of {criteria}", **dot),  # type: ignore[arg-type]
-        Line2D([], [], markersize=float(np.sqrt(largest)), label="in all", **dot),  # type: ignore[arg-type]
+        Line2D([], [], markersize=float(np.sqrt(largest / criteria)), label=f"in one {criterion} of {criteria}", **dot),
+        Line2D([], [], markersize=float(np.sqrt(largest)), label="in all", **dot),
         Line2D([], [], marker="D", linestyle="", color=INK, markerfacecolor=PAPER, markersize=5, label="average"),
     ]
     figure.legend(handles=handles, loc="outside upper left", ncols=3, handletextpad=0.8)
