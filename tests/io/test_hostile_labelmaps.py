@@ -131,6 +131,8 @@ HOSTILE = {
     "NRRD of a type without end": ("a.nrrd", nrrd(kind="u" * 5000), "are not labels"),
     "NRRD that lists files": ("a.nrrd", nrrd("datafile: LIST\n/etc/passwd\n", data=b""), "data file points to 'LIST'"),
     "NRRD that reads another file, in capitals": ("a.nrrd", nrrd("Data File: /etc/passwd\n", data=b""), "data file points to '/etc/passwd'"),
+    "NRRD of brackets": ("a.nrrd", nrrd(f"space: LPS\nspace directions: {'(' * 30_000}\n"), "where 3 of (x,y,z) belong"),
+    "MetaImage of many axes": ("a.mha", meta(size="1 " * 9_999, dimensions=9_999), "gives 9999 dimensions"),
     "NRRD of blocks": ("a.nrrd", nrrd(kind="block"), "voxels of type 'block' are not labels"),
     "NRRD with negative spacing": ("a.nrrd", nrrd("spacings: 1 -1 1\n"), "spacing is 1 × -1 × 1 mm"),
     "NRRD without sizes": ("a.nrrd", b"NRRD0004\ntype: uint8\nencoding: raw\n\n" + b"\1" * 100, "no field 'dimension'"),
@@ -180,6 +182,16 @@ def test_exit_code_and_memory(hostile):
     assert message in line
     assert line.count("\n") == 1
     assert int(peak) < 500 * 1024
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("length", [300, 400, 498])
+def test_a_long_name_ends_no_process(tmp_path, length):
+    """As ITK does, which has room for fewer letters."""
+    (tmp_path / "a.mha").write_bytes(meta(f"Name = {'n' * length}\n"))
+    command = [sys.executable, "-m", "podium", "compare", str(tmp_path / "a.mha"), str(tmp_path / "a.mha")]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
 
 
 @pytest.mark.slow
