@@ -373,7 +373,7 @@ def timing_seeds() -> list[bytes]:
 
 def scores_seeds() -> list[bytes]:
     plain = b"submission,case,value,task\nA,1,0.5,x\nB,1,NA,x\nA,2,,y\n"
-    people = "Team;Bild;Dice;HD95\r\nK\u00f6ln;1;0,5;1.234,5\r\nB;1;NA;85 %\r\n"
+    people = "Team;Case;Dice;HD95\r\nK\u00f6ln;1;0,5;1.234,5\r\nB;1;NA;85\r\n"
     return [
         plain,
         regzip(plain),

@@ -90,7 +90,8 @@ class _Header(NamedTuple):
 
 def _read_mat5(file: BinaryIO, order: str, names: Collection[str], path: Path) -> tuple[list[str], Matrices]:
     """Return the names of all variables, and the matrices that are wanted."""
-    present, matrices = [], {}
+    present: list[str] = []
+    matrices: Matrices = {}
     size = path.stat().st_size
     while tag := file.read(8):
         if len(present) == MAX_VARIABLES:
