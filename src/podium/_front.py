@@ -131,7 +131,7 @@ def compare(
     Parameters
     ----------
     reference, prediction
-        Files (.nii, .nii.gz, .mha, .mhd, .nrrd) on the same grid.
+        Files (.nii, .nii.gz, .mha, .mhd, .nrrd, .nhdr) on the same grid.
     regions
         Labels of each region by name; by default each label by itself.
     tolerances_mm

@@ -90,9 +90,11 @@ def gunzip(content: bytes) -> bytes:
     return zlib.decompressobj(31).decompress(content, 1 << 17)
 
 
-def meta(lines: str = "", *, data: bytes = LABELS.tobytes(order="F"), kind: str = "MET_UCHAR") -> bytes:
+def meta(
+    lines: str = "", *, data: bytes = LABELS.tobytes(order="F"), kind: str = "MET_UCHAR", file: str = "LOCAL"
+) -> bytes:
     head = f"ObjectType = Image\nNDims = 3\nBinaryData = True\n{lines}DimSize = 9 7 5\nElementType = {kind}\n"
-    return f"{head}ElementDataFile = LOCAL\n".encode() + data
+    return f"{head}ElementDataFile = {file}\n".encode() + data
 
 
 def metaimage_seeds() -> list[bytes]:
@@ -104,6 +106,30 @@ def metaimage_seeds() -> list[bytes]:
         meta(f"CompressedData = True\nCompressedDataSize = {len(packed)}\n", data=packed),
         meta("BinaryDataByteOrderMSB = True\n", data=LABELS.astype(">i2").tobytes(order="F"), kind="MET_SHORT"),
         meta(data=LABELS.astype("<f4").tobytes(order="F"), kind="MET_FLOAT"),
+        meta("Name = liver\nComment = by hand\nElementSize = 1 2 3\nRotation = 0 1 0 0 0 1 1 0 0\nOrigin = 1 2 3\n"),
+    ]
+
+
+def read_detached(path: Path) -> None:
+    voxels = LABELS.tobytes(order="F")
+    path.with_name("input.raw").write_bytes(voxels)
+    path.with_name("input.raw.gz").write_bytes(gzip.compress(voxels))
+    path.with_name("input.zraw").write_bytes(zlib.compress(voxels))
+    read_label_map(path)
+
+
+def mhd_seeds() -> list[bytes]:
+    return [
+        meta(data=b"", file="input.raw"),
+        meta("HeaderSize = -1\nElementSpacing = 1 2 3\n", data=b"", file="input.raw"),
+        meta("CompressedData = True\n", data=b"", file="input.zraw"),
+    ]
+
+
+def nhdr_seeds() -> list[bytes]:
+    return [
+        nrrd("data file: input.raw\n", data=b""),
+        nrrd("spacings: 1 2 3\ndatafile: input.raw.gz\n", data=b"", how="gzip"),
     ]
 
 
@@ -120,6 +146,8 @@ def nrrd_seeds() -> list[bytes]:
         nrrd("endian: little\n" + space),
         nrrd("endian: big\n", data=LABELS.astype(">i2").tobytes(order="F"), kind="short"),
         nrrd("endian: little\n", data=gzip.compress(LABELS.tobytes(order="F")), how="gzip"),
+        nrrd("space dimension: 3\nspace directions: (0,1,0) (1,0,0) (0,0,2)\nkinds: domain space time\nkey:=value\n"),
+        nrrd("content: by hand\nspace: RAS\nspace origin: (1,2,3)\n" + 'space units: "mm" "mm" "mm"\n'),
     ]
 
 
@@ -345,7 +373,7 @@ def timing_seeds() -> list[bytes]:
 
 def scores_seeds() -> list[bytes]:
     plain = b"submission,case,value,task\nA,1,0.5,x\nB,1,NA,x\nA,2,,y\n"
-    people = "Team;Bild;Dice;HD95\r\nK\u00f6ln;1;0,5;1.234,5\r\nB;1;NA;85 %\r\n"
+    people = "Team;Case;Dice;HD95\r\nK\u00f6ln;1;0,5;1.234,5\r\nB;1;NA;85\r\n"
     return [
         plain,
         regzip(plain),
@@ -426,11 +454,13 @@ def read_archive(path: Path) -> None:
 _META = (b"NDims", b"DimSize", b"ElementType", b"ElementDataFile", b"LOCAL", b"LIST", b"MET_UCHAR", b"MET_DOUBLE",
          b"CompressedData", b"HeaderSize", b"ElementSpacing", b"TransformMatrix", b"ElementNumberOfChannels",
          b"input.raw", b"../x", b"/etc/passwd", b" = ", b"True", b"ObjectSubType", b"BinaryData", b"Name", b"ID",
-         b"ElementSize", b"Offset", b"AnatomicalOrientation", b"NDims = 99")  # fmt: skip
+         b"ElementSize", b"Offset", b"AnatomicalOrientation", b"NDims = 99", b"Origin", b"Rotation", b"input.zraw",
+         b"Name = " + b"n" * 400 + b"\n")  # fmt: skip
 _NRRD = (b"type: ", b"sizes: ", b"dimension: ", b"encoding: ", b"space directions: ", b"space: ", b"raw", b"gzip",
          b"bzip2", b"hex", b"data file: ", b"LIST", b"kinds: ", b"none", b"(1,0,0)", b"byte skip: ", b"line skip: ",
          b"content: ", b"labels: ", b":=", b"units: ", b"measurement frame: ", b"NRRD0005", b"space dimension: ",
-         b"block size: ", b"centers: ", b"thicknesses: ", b"axis mins: ", b"old min: ", b"number: ")  # fmt: skip
+         b"block size: ", b"centers: ", b"thicknesses: ", b"axis mins: ", b"old min: ", b"number: ", b"(", b")", b",",
+         b"RAS", b"spacings: ", b"space origin: ", b"input.raw.gz", b"big", b"(" * 4000)  # fmt: skip
 _HDF5 = (b"TREE", b"HEAP", b"SNOD", b"OHDR", b"FRHP", b"FHDB", b"FHIB", b"BTHD", b"BTLF", b"BTIN", b"FSHD", b"FSSE",
          b"FAHD", b"FADB", b"EAHD", b"EAIB", b"EASB", b"EADB", b"OCHK", b"GCOL", b"\xff" * 8)  # fmt: skip
 _NUMPY = (b"'descr'", b"'fortran_order'", b"'shape'", b"True", b"False", b"'<f8'", b"'|O'", b"'<U9'", b"(", b")", b",",
@@ -452,6 +482,8 @@ TARGETS = {
                wrap=regzip, prepare=compile_kernels),
         Target("metaimage", "input.mha", metaimage_seeds, read_label_map, _META, OURS, prepare=compile_kernels),
         Target("nrrd", "input.nrrd", nrrd_seeds, read_label_map, _NRRD, OURS, prepare=compile_kernels),
+        Target("mhd", "input.mhd", mhd_seeds, read_detached, _META, OURS, prepare=compile_kernels),
+        Target("nhdr", "input.nhdr", nhdr_seeds, read_detached, _NRRD, OURS, prepare=compile_kernels),
         Target("hdf5", "input.h5", hdf5_seeds, read_hdf5, _HDF5, (*OURS, "h5py/"), unwrap=same, wrap=checksummed_hdf5,
                prepare=compile_unpacking),
         Target("npy", "input.npy", npy_seeds, read_numpy_file, _NUMPY, OURS),

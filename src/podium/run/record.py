@@ -20,7 +20,7 @@ from podium.run.engine import Evaluation
 __all__ = ["SCHEMA_NUMBER", "Input", "Machine", "RunRecord", "read_record"]
 
 SCHEMA_NUMBER = 2
-_PACKAGES = ("numpy", "scipy", "numba", "isal", "nibabel", "SimpleITK", "h5py", "polars")
+_PACKAGES = ("numpy", "scipy", "numba", "isal", "nibabel", "h5py", "polars")
 
 
 class _Document(BaseModel):

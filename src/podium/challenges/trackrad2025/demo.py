@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -113,11 +114,9 @@ def _spoil(path: Path, number: int, masks: npt.NDArray[np.uint8]) -> bool:
 
 def _write_nan(path: Path, shape: tuple[int, ...]) -> None:
     """Write a sequence in which no pixel is a number, as a network does that has diverged."""
-    import SimpleITK
-
     frames, rows, columns = shape
-    image = SimpleITK.GetImageFromArray(np.full((rows, columns, frames), np.nan, np.float32))
-    SimpleITK.WriteImage(image, str(path), useCompression=True)
+    sequence = LabelMap.from_array(np.zeros((frames, columns, rows)))
+    write_label_map(path, replace(sequence, array=np.full(sequence.shape, np.nan, np.float32)))
 
 
 def _write_sequence(path: Path, frames: npt.NDArray[Any]) -> None:
