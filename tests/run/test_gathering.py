@@ -303,3 +303,23 @@ def test_damaged_metrics_are_one_line(metrics, tmp_path, how):
     words["unknown measure"] = "which cannot be"
     message = refused([metrics["one"], metrics["three"]], tmp_path, words.get(how, "these metrics are damaged"))
     assert len(message) < 400
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name, kind in podium.list_challenges().items() if kind.made().has_demo])
+def test_every_challenge_gives_the_same_gathered_or_together(tmp_path, name):
+    """A law over the registry: who was measured with whom changes nothing."""
+    challenge = podium.list_challenges()[name].made()
+    challenge.write_demo(tmp_path)
+    truth, teams = tmp_path / "truth", tmp_path / "submissions"
+    together = podium.evaluate(name, truth=truth, submissions=teams, out=tmp_path / "together")
+    runs = []
+    for team in sorted(teams.iterdir()):
+        alone = tmp_path / "alone" / team.name
+        alone.mkdir(parents=True)
+        team.rename(alone / team.name)
+        runs.append(tmp_path / "runs" / team.name)
+        podium.evaluate(name, truth=truth, submissions=alone, out=runs[-1])
+    run = podium.gather(runs, out=tmp_path / "gathered")
+    assert files(tmp_path / "gathered") == files(tmp_path / "together")
+    assert run.leaderboard.entries == together.leaderboard.entries
