@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 import podium
 from podium.challenges import get_challenge
 from podium.cli import app
+from podium.io import read_label_map, write_label_map
 from podium.model import InputError, OrganisersKeys
 from podium.run import find_submissions, measure_all
 
@@ -113,6 +114,38 @@ def test_files_under_the_organisers_keys_of_csv2026(shared, tmp_path, team):
     official = json.loads((shared / "golden" / "csv2026.json").read_text())["teams"][team]["baseline_validate_all_12"]
     for key, value in official.items():
         assert document["aggregates"][key] == pytest.approx(value, rel=1e-9), key
+
+
+@pytest.mark.slow
+def test_what_a_container_of_kits21_answers(kits21_demo, tmp_path):
+    """It writes images/kidney-tumor-and-cyst/<uuid>.mha for an input that is called after its case."""
+    truth, team = kits21_demo / "truth", kits21_demo / "submissions" / "no-cysts"
+    jobs = []
+    for number, path in enumerate(sorted(team.glob("*.nii.gz"))):
+        case = path.name.removesuffix(".nii.gz")
+        place = tmp_path / "input" / f"pk-{number}" / "output" / "images" / "kidney-tumor-and-cyst"
+        place.mkdir(parents=True)
+        write_label_map(place / f"0f3c-{number}.mha", read_label_map(path))
+        output = {
+            "image": {"name": "any"},
+            "socket": {"slug": "masks", "relative_path": "images/kidney-tumor-and-cyst"},
+        }
+        jobs.append({"pk": f"pk-{number}", "inputs": [{"image": {"name": f"{case}.mha"}}], "outputs": [output]})
+    (tmp_path / "input" / "predictions.json").write_text(json.dumps(jobs))
+    arguments = {"truth": truth, "predictions": tmp_path / "input" / "predictions.json"}
+    document = podium.grand_challenge("kits21", **arguments, metrics=tmp_path / "metrics.json", keys="organisers")
+    plain = measure_all(
+        get_challenge("kits21"),
+        truth=truth,
+        submissions=[s for s in find_submissions(team.parent) if s.name == team.name],
+    ).table
+    dice = plain.filter(
+        (plain["metric"] == "dice") & (plain["target"] == "kidney_and_mass") & (plain["submission"] == team.name)
+    )
+    assert {e["caseID"]: e["Dice_kidney"] for e in document["results"]} == dict(
+        dice.select("case", "value").iter_rows()
+    )
+    assert document["eligibility"]["eligible"]
 
 
 @pytest.fixture
