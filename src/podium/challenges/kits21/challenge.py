@@ -23,6 +23,7 @@ from podium.model import (
     InputError,
     LabelMap,
     Measure,
+    OrganisersKeys,
     Price,
     Role,
     Scores,
@@ -36,6 +37,11 @@ from podium.raters import FUSIONS, PEOPLE, RatedChallenge, RaterAgreement, agree
 REGIONS = {"kidney_and_mass": (1, 2, 3), "mass": (2, 3), "tumor": (2,)}
 TOLERANCES_MM = {"kidney_and_mass": 1.0330772532390826, "mass": 1.1328796488598762, "tumor": 1.1498198361434828}
 LABELS = {0, 1, 2, 3}
+_OFFICIAL = {
+    f"{metric}_{region}": f"{short}_{name}"
+    for metric, short in (("dice", "Dice"), ("surface_dice", "SD"))
+    for region, name in zip(REGIONS, ("kidney", "masses", "tumor"), strict=True)
+}
 
 
 def _surface_dice(scale: float, ending: str) -> Measure:
@@ -64,6 +70,7 @@ class KiTS21(RatedChallenge):
         "Kidneys, tumours and cysts in CT. Dice and surface Dice of kidney and mass, mass, and tumour are averaged "
         "over cases; each of the six values ranks the teams, and the lowest average rank wins. A failed case scores 0."
     )
+    organisers_keys: ClassVar[OrganisersKeys | None] = OrganisersKeys("caseID", results=_OFFICIAL, aggregates=_OFFICIAL)
     measures: ClassVar[tuple[Measure, ...]] = (
         Measure.by(dice, title="Dice", targets=tuple(REGIONS), price=Price(0.0)),
         *(_surface_dice(scale, ending) for scale, ending in TOLERANCE_SCALES.items()),
