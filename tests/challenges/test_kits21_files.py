@@ -1,4 +1,4 @@
-"""KiTS21's files as its organisers' repository writes them: what containers answer, and annotations that are lacking."""
+"""KiTS21 as its organisers' repository writes it: what containers answer, and annotations that are lacking."""
 
 import json
 

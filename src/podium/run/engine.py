@@ -250,10 +250,13 @@ def _finished(
     """Add what concerns a submission as a whole: its times, and files that nobody asked for."""
     rows = set(together.table["case"].unique().to_list())
     failures, seconds, hashes = list(together.failures), [], {}
+    table = together.table
     for team in teams:
         name = team.submission.name
         timing, remarks, own = team.timing(rows)
         hashes[name] = together.hashes.get(name, {}) | own
+        if timing:  # which wins over times that a prediction brings with it
+            table = table.filter((pl.col("submission") != name) | (pl.col("metric") != challenge.time.name))
         seconds += [(name, Value(row, challenge.time.name, time)) for row, time in timing.items()]
         if team.files is not None:
             team.files.use(hashes[name])
@@ -261,7 +264,7 @@ def _finished(
         failures += [(name, "", "warning", remark) for remark in remarks]
     return Evaluation(
         challenge=challenge,
-        table=pl.concat([together.table, tabulated(seconds)]).sort("submission", "case", "unit", "target", "metric"),
+        table=pl.concat([table, tabulated(seconds)]).sort("submission", "case", "unit", "target", "metric"),
         failures=sorted(set(failures)),
         faults=sorted(together.faults),
         roles={team.submission.name: team.submission.role for team in teams} | dict(challenge.built_in),
