@@ -164,5 +164,5 @@ def replaced(file, name, numbers):
 def test_metrics_need_the_order_of_the_scans(reported):
     truth, teams, _ = reported
     (truth / "dataset_keys.h5").unlink()
-    with pytest.raises(InputError, match="dataset_keys.h5"):
+    with pytest.raises(InputError, match=r"dataset_keys\.h5 is missing"):
         measured(get_challenge("tusrec", reported="seconds"), truth, teams / "container" / "metrics.h5")

@@ -23,16 +23,18 @@ _IGNORED = (".", "__MACOSX")
 _MOST_REMARKS = 50
 _LINK = "is a symbolic link, which is not followed"
 _SPECIAL = "is not a plain file"
+_BESIDE = "preds"  # what organisers' scripts write beside the labels
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A team's predictions: a folder, or an archive of one; and how much it may hold."""
+    """A team's predictions: a folder, or an archive of one; how much it may hold, and what is odd about its place."""
 
     name: str
     path: Path
     role: Role = Role.COMPETITOR
     limits: Limits = field(default_factory=Limits)
+    remarks: tuple[str, ...] = ()
 
 
 def find_submissions(
@@ -63,7 +65,8 @@ def find_submissions(
     if truth is not None:
         keep_apart(truth, [folder])
     submissions: dict[str, Submission] = {}
-    for path in sorted(folder.iterdir()):
+    alone = _is_one_team(folder)
+    for path in [folder] if alone else sorted(folder.iterdir()):
         name = next((path.name[: -len(s)] for s in ARCHIVES if path.name.lower().endswith(s)), path.name)
         if path.is_file() and name == path.name and path.name.lower().endswith(_OTHER_ARCHIVES):
             raise InputError(
@@ -79,7 +82,9 @@ def find_submissions(
                 f"two submissions are called {name}: {submissions[name].path.name} and {path.name}", path=folder
             )
         role = Role.BASELINE if name in baselines else Role.REFERENCE if name in references else Role.COMPETITOR
-        submissions[name] = Submission(name, path, role, limits or Limits())
+        submissions[name] = Submission(
+            name, path, role, limits or Limits(), keep_apart(truth, [path]) if truth is not None else ()
+        )
     if not submissions:
         alone = any(path.is_file() and not path.name.startswith(".") for path in folder.iterdir())
         raise InputError(
@@ -94,16 +99,30 @@ def find_submissions(
             path=folder,
             advice=f"Did you mean {near[0]}?" if near else None,
         )
-    if truth is not None:
-        keep_apart(truth, (submission.path for submission in submissions.values()))
     return list(submissions.values())
 
 
-def keep_apart(truth: Path, places: Iterable[Path]) -> None:
-    """Refuse folders that are the truth, lie in it, or hold it, links included: it would be scored, or given away."""
+def _is_one_team(folder: Path) -> bool:
+    """Return whether a folder is what an organisers' script writes for one team: `preds`, with files alone."""
+    names = [path for path in folder.iterdir() if not path.name.startswith(".")]
+    archives = any(path.name.lower().endswith(ARCHIVES) for path in names)
+    return folder.name == _BESIDE and bool(names) and not archives and all(path.is_file() for path in names)
+
+
+def keep_apart(truth: Path, places: Iterable[Path]) -> tuple[str, ...]:
+    """Refuse folders that are the truth, lie in it, or hold it, links included: it would be scored, or given away.
+
+    Only `preds` may lie in it, as a folder or an archive, since organisers' scripts write predictions beside the labels;
+    that is said.
+    """
     known = truth.resolve()
+    remarks = []
     for place in places:
         other = place.resolve()
+        inside = other.relative_to(known).parts[:1] if known in other.parents else ()
+        if inside and inside[0] in (_BESIDE, *(f"{_BESIDE}{suffix}" for suffix in ARCHIVES)):
+            remarks.append(f"{printable(place.name)}: lies in the folder of the truth, beside the labels")
+            continue
         if other == known:
             what = "this is the folder of the truth"
         elif known in other.parents:
@@ -113,6 +132,7 @@ def keep_apart(truth: Path, places: Iterable[Path]) -> None:
         else:
             continue
         raise InputError(what, path=place, advice="Keep truth and submissions in folders of their own")
+    return tuple(remarks)
 
 
 @contextmanager
@@ -128,20 +148,39 @@ def opened(
     Limits are the submission's own unless others are given.
     """
     limits = limits or submission.limits
-    if submission.path.is_dir():
-        yield Files(submission.path, cases, limits=limits)
+    path = _only_archive(submission.path, limits) or submission.path
+    if path.is_dir():
+        yield Files(path, cases, limits=limits, remarks=submission.remarks)
         return
-    if not submission.path.is_file():
-        raise InputError("this is neither a folder nor a plain file", path=submission.path)
+    if not path.is_file():
+        raise InputError("this is neither a folder nor a plain file", path=path)
     with TemporaryDirectory(prefix="podium-", dir=scratch) as name:
-        unpack(submission.path, Path(name), limits)
-        yield Files(Path(name), cases, limits=limits)
+        unpack(path, Path(name), limits)
+        yield Files(Path(name), cases, limits=limits, remarks=submission.remarks)
+
+
+def _only_archive(folder: Path, limits: Limits) -> Path | None:
+    """Return the archive that is all a folder holds, as organisers ask for preds.tar.gz; None if it holds other."""
+    if not folder.is_dir():
+        return None
+    entries = list(_listed(folder, limits.entries))
+    if len(entries) != 1 or not entries[0].is_file(follow_symlinks=False):
+        return None
+    return folder / entries[0].name if entries[0].name.lower().endswith(ARCHIVES) else None
 
 
 class Files:
     """What lies in a submission: plain files, and folders that may be a prediction of their own."""
 
-    def __init__(self, folder: Path, cases: Sequence[Case] = (), *, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        cases: Sequence[Case] = (),
+        *,
+        limits: Limits | None = None,
+        remarks: Sequence[str] = (),
+    ) -> None:
+        self._remarks = list(remarks)
         most = (limits or Limits()).entries
         patterns = [part for case in cases for name in case.expected for part in (name, name.partition("/")[0])]
         root = folder
@@ -217,9 +256,12 @@ class Files:
         self._used.update(names)
 
     def unexpected(self, cases: Sequence[Case]) -> list[str]:
-        """Name the files that no case asked for, each with the nearest name that would have been right."""
+        """Name the files that no case asked for, each with the nearest name that would have been right.
+
+        What else is odd about the submission comes first.
+        """
         names = [case.expected[0] for case in cases if not self._used.intersection(case.expected)]
-        remarks = []
+        remarks = list(self._remarks)
         strangers = [
             entry
             for entry in self._entries

@@ -108,8 +108,8 @@ class TUSREC(Challenge):
 
     reported: Literal["", "seconds", "minutes"] = ""
     """Take the errors in metrics.h5, which the organisers' container writes, where there are no predictions, and its
-    times in this unit: seconds (2025) or minutes (2024). By default it is a file like any other, since a team that sends
-    one says what it likes."""
+    times in this unit: seconds (2025) or minutes (2024). By default it is a file like any other, since a team could
+    write into it what it likes."""
 
     def cases(self, truth: Path) -> list[Case]:
         """Find the scans that dataset_keys.h5 names: transfs/050/RH_rotation.h5 and what belongs to it."""
