@@ -57,6 +57,29 @@ def test_mha_in_a_folder(truth, tmp_path):
     assert podium.check("kits21", tmp_path / "teams" / "ours") == []
 
 
+@pytest.mark.parametrize("place", ["images", "output/images"])
+def test_what_a_container_put_out_beside_other_things(truth, tmp_path, place):
+    """All cases in one folder, each called like its input; logs lie beside."""
+    team = tmp_path / "teams" / "ours"
+    for case in ("case_00000", "case_00001"):
+        output = team / place / "kidney-tumor-and-cyst" / f"{case}.mha"
+        answer_as_container(truth / case / "aggregated_MAJ_seg.nii.gz", output)
+    (team / "log.txt").write_text("done")
+    run = podium.evaluate("kits21", truth=truth, submissions=tmp_path / "teams", out=tmp_path / "run")
+    assert set(run.measurements["value"]) == {1.0}
+    assert run.failures["reason"].to_list() == ["log.txt: unexpected file"]
+
+
+def test_a_container_that_was_run_once_for_each_case(truth, tmp_path):
+    """The image may then be called anything: the folder says which case it is."""
+    for case in ("case_00000", "case_00001"):
+        output = tmp_path / "teams" / "ours" / case / "output" / "images" / "kidney-tumor-and-cyst" / "5f0c-1.mha"
+        answer_as_container(truth / case / "aggregated_MAJ_seg.nii.gz", output)
+    run = podium.evaluate("kits21", truth=truth, submissions=tmp_path / "teams", out=tmp_path / "run")
+    assert set(run.measurements["value"]) == {1.0}
+    assert run.failures.is_empty()
+
+
 @pytest.fixture
 def rated(tmp_path):
     """Return a truth of three cases with annotations, the second of which lost most of them."""

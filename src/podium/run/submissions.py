@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from itertools import islice, takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -112,8 +115,8 @@ def _is_one_team(folder: Path) -> bool:
 def keep_apart(truth: Path, places: Iterable[Path]) -> tuple[str, ...]:
     """Refuse folders that are the truth, lie in it, or hold it, links included: it would be scored, or given away.
 
-    Only `preds` may lie in it, as a folder or an archive, since organisers' scripts write predictions beside the labels;
-    that is said.
+    Only `preds` may lie in it, as a folder or an archive, and that is said: organisers' scripts write predictions
+    beside the labels.
     """
     known = truth.resolve()
     remarks = []
@@ -182,30 +185,35 @@ class Files:
     ) -> None:
         self._remarks = list(remarks)
         most = (limits or Limits()).entries
-        patterns = [part for case in cases for name in case.expected for part in (name, name.partition("/")[0])]
-        root = folder
+        patterns = [pattern for case in cases for pattern in case.expected]
+        depth = max([2, *(1 + pattern.count("/") for pattern in patterns)])
+        self.root = folder
         while True:  # archives often hold one folder that holds everything
-            entries = list(_listed(root, most))
-            if len(entries) != 1 or not entries[0].is_dir(follow_symlinks=False):
+            self._list(depth, most)
+            top = self.top
+            others = [name for name in self._strange if "/" not in name]
+            if others or len(top) != 1 or top[0] not in self._folders:
                 break
-            if any(fnmatchcase(entries[0].name, pattern) for pattern in patterns):
-                break  # the folder is a prediction, or holds them where they are expected
-            root = root / entries[0].name
-        self.root = root
+            if any(_matching(self._known, self._entries, pattern) for pattern in patterns):
+                break  # predictions lie where they are expected
+            self.root = self.root / top[0]
+        self._used: set[str] = set()
+
+    def _list(self, depth: int, most: int) -> None:
+        """Take note of everything in the root, as deep as predictions may lie."""
         self._folders: set[str] = set()
         self._strange: dict[str, str] = {}
-        names = []
-        for entry in entries:
-            names.append(self._noted(entry, entry.name))
-            if entry.name in self._folders:
-                names += [
-                    self._noted(inner, f"{entry.name}/{inner.name}") for inner in _listed(root / entry.name, most)
-                ]
-            if len(names) > most:
-                raise _too_many(most)
+        names = list(islice(self._walked(self.root, "", depth, most), most + 1))
+        if len(names) > most:
+            raise _too_many(most)
         self._entries = sorted(name for name in names if name not in self._strange)
         self._known = set(self._entries)
-        self._used: set[str] = set()
+
+    def _walked(self, folder: Path, prefix: str, depth: int, most: int) -> Iterator[str]:
+        for entry in _listed(folder, most):
+            yield self._noted(entry, f"{prefix}{entry.name}")
+            if depth > 1 and f"{prefix}{entry.name}" in self._folders:
+                yield from self._walked(folder / entry.name, f"{prefix}{entry.name}/", depth - 1, most)
 
     def _noted(self, entry: os.DirEntry[str], name: str) -> str:
         if entry.is_dir(follow_symlinks=False):
@@ -311,7 +319,9 @@ def _check_plain(folder: Path, name: str) -> None:
 
 
 def _matching(known: Iterable[str], names: Sequence[str], pattern: str) -> list[str]:
-    """Return the names that a pattern matches; without wildcards that is looked up, since there may be many."""
-    if any(character in pattern for character in "*?["):
-        return [name for name in names if fnmatchcase(name, pattern)]
+    """Return the sorted names that a pattern matches, looked up by all before a wildcard, since there may be many."""
+    if wild := re.search(r"[*?[]", pattern):
+        start = bisect_left(names, pattern[: wild.start()])
+        near = takewhile(lambda name: name.startswith(pattern[: wild.start()]), islice(names, start, None))
+        return [name for name in near if fnmatchcase(name, pattern)]
     return [pattern] if pattern in known else []

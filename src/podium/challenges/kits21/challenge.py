@@ -298,7 +298,12 @@ class KiTS21(RatedChallenge):
 
 
 def _case(name: str, *files: Path) -> Case:
-    return Case(name, files, tuple(f"{name}{suffix}" for suffix in (".nii.gz", ".nii", ".mha")))
+    """Return a case; a container puts all predictions into one folder, or runs for each case in a folder of its own."""
+    output = "images/kidney-tumor-and-cyst"
+    alone = (f"{name}{suffix}" for suffix in (".nii.gz", ".nii", ".mha"))
+    together = (f"{place}{output}/{name}.mha" for place in ("", "output/"))
+    apart = (f"{name}/{place}{output}/*.mha" for place in ("", "output/"))
+    return Case(name, files, (*alone, *together, *apart))
 
 
 def _strange(labels: LabelMap) -> str:
