@@ -195,6 +195,8 @@ def test_tests_mirror_the_source():
         "run/unpacking.py": "hostile_archives",
         "run/pools.py": "dask",
         "run/parts.py": "resume",
+        "run/jobs.py": "grand_challenge",
+        "run/enclosure.py": "gathering",
         "run/runs.py": "front",
         "run/evaluating.py": "folder",
         "ranking/leaderboards.py": "schemes",

@@ -15,6 +15,7 @@ from podium.model import Challenge, InputError
 from podium.ranking import Ranking
 from podium.raters import PERCENTILES, RatedChallenge, Survey, survey_raters
 from podium.run import (
+    Keys,
     Limits,
     Problem,
     Run,
@@ -22,10 +23,23 @@ from podium.run import (
     check_submission,
     evaluate_into,
     evaluate_on_grand_challenge,
+    gather_runs,
     ranking_files,
+    read_enclosed,
 )
 
-__all__ = ["agreement", "check", "compare", "demo", "evaluate", "grand_challenge", "list_challenges", "load", "rank"]
+__all__ = [
+    "agreement",
+    "check",
+    "compare",
+    "demo",
+    "evaluate",
+    "gather",
+    "grand_challenge",
+    "list_challenges",
+    "load",
+    "rank",
+]
 
 _DEMO = ".podium-demo"
 AnyPath: TypeAlias = str | Path
@@ -281,11 +295,68 @@ def grand_challenge(
     metrics: AnyPath = "/output/metrics.json",
     rules: str | None = None,
     options: Options | None = None,
+    keys: Keys = "podium",
+    socket: str | None = None,
 ) -> dict[str, Any]:
-    """Evaluate one team inside a grand-challenge.org container: predictions.json in, metrics.json out."""
+    """Evaluate one team inside a grand-challenge.org container: predictions.json in, metrics.json out.
+
+    Parameters
+    ----------
+    challenge, rules, options
+        As of `evaluate`.
+    truth, predictions, metrics
+        The folder with the truth, the list of jobs, and where the results go.
+    keys
+        "organisers" to have the organisers' own keys beside Podium's.
+    socket
+        The slug of the output to take, where jobs have several.
+    """
     return evaluate_on_grand_challenge(
-        _challenge(challenge, rules, options), truth=Path(truth), predictions=Path(predictions), metrics=Path(metrics)
+        _challenge(challenge, rules, options),
+        truth=Path(truth),
+        predictions=Path(predictions),
+        metrics=Path(metrics),
+        keys=keys,
+        socket=socket,
     )
+
+
+def gather(
+    sources: Sequence[AnyPath | tuple[str, AnyPath]],
+    *,
+    out: AnyPath,
+    challenge: Challenge | None = None,
+    restart: bool = False,
+) -> Run:
+    """Join evaluations of several teams into one run that can be ranked, as if all had been measured together.
+
+    Parameters
+    ----------
+    sources
+        Run folders, or metrics.json files of `grand_challenge`; a pair of name and path where the only team of one is
+        to have another name. A metrics file's team is called like the file, or like its folder if that is
+        metrics.json.
+    out
+        The run folder: new, empty, or a run that is to be made anew.
+    challenge
+        The challenge, if it is not one that Podium finds by its name.
+    restart
+        Make a run anew that is there; it stays until the new one is complete.
+    """
+    named = [source if isinstance(source, tuple) else ("", source) for source in sources]
+    runs = [(name, Path(place), _evaluated(Path(place), challenge)) for name, place in named]
+    return gather_runs(runs, out=Path(out), restart=restart)
+
+
+def _evaluated(place: Path, challenge: Challenge | None) -> Run:
+    """Return the run in a folder, or what is enclosed in a metrics file."""
+    if not place.is_file():
+        return load(place, challenge=challenge)
+    record, table, failures = read_enclosed(place)
+    if challenge is not None and challenge.name != record.challenge:
+        raise InputError(f"these are metrics of {record.challenge}, not of {challenge.name}", path=place)
+    rules = (challenge or get_challenge(record.challenge)).varied(**{"edition": record.edition, **record.options})
+    return Run(rules, record, table, failures)
 
 
 def _names(names: str | Sequence[str]) -> tuple[str, ...]:

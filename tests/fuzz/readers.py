@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import struct
 import sys
 import tarfile
@@ -25,7 +26,9 @@ from podium.challenges.tusrec._prediction import open_prediction
 from podium.io import _hdf5, read_label_map, read_scores, read_timing
 from podium.io.arrays import dataset, open_hdf5, read_npy, read_npz
 from podium.io.tables import read_csv, read_lines, read_mat
-from podium.model import Case, InputError
+from podium.model import SECONDS, Case, InputError
+from podium.run.enclosure import read_enclosed
+from podium.run.jobs import read_jobs
 from podium.run.submissions import Submission, opened
 
 LABELS = label_files.labels((9, 7, 5))
@@ -356,6 +359,47 @@ def scores_seeds() -> list[bytes]:
     ]
 
 
+# What grand-challenge.org writes, and what it is given
+
+
+def jobs_seeds() -> list[bytes]:
+    place = {"slug": "masks", "relative_path": "images/masks"}
+    common = {"pk": "pk", "status": "Succeeded", "inputs": [{"image": {"name": "case_1_frames.mha"}}]}
+    times = {"started_at": "2025-06-01T12:00:00.5Z", "completed_at": "2025-06-01T12:00:02Z"}
+    jobs = [
+        {**common, **times, "outputs": [{"image": {"name": "x.mha"}, "interface": place}]},
+        {**common, "exec_duration": "PT1M2.5S", "outputs": [{"image": {"name": "x.mha"}, "socket": place}]},
+        {**common, "outputs": [{"file": "https://x/y.h5", "socket": {"slug": "y", "relative_path": "y.h5"}}]},
+    ]
+    return [json.dumps([job, {"pk": "other", "inputs": None}]).encode() for job in jobs]
+
+
+def read_platform(path: Path) -> None:
+    """Read jobs beside a perfect answer that lies elsewhere, and see that nothing but a job's own output is taken."""
+    for inside in ("pk/output/images/masks/any.mha", "pk/output/y.h5", "secret/any.mha"):
+        (path.parent / inside).parent.mkdir(parents=True, exist_ok=True)
+        (path.parent / inside).touch()
+    jobs = read_jobs(path, ["case_1", "case_2"], time=SECONDS)
+    for output in jobs.outputs.values():
+        assert output.path is None or output.path.resolve().is_relative_to((path.parent / "pk" / "output").resolve())
+        assert len(output.reason) < 300
+        assert output.reason.isprintable()
+    assert all(remark.isprintable() and len(remark) < 500 for remark in jobs.remarks)
+
+
+def metrics_seeds() -> list[bytes]:
+    moment = "2026-01-01T00:00:00Z"
+    run = {
+        "schema": 2, "podium": "0.2.0", "challenge": "x", "version": 1, "edition": "document", "options": {},
+        "truth": {"path": "/t", "sha256": {"a": "0"}}, "submissions": {"team": {"path": "/s"}},
+        "roles": {"team": "competitor"}, "started": moment, "ended": moment, "machine": {},
+    }  # fmt: skip
+    columns = ["submission", "case", "target", "metric", "value", "measured", "status", "reason"]
+    rows = [["team", "1", "", "dice", 0.5, None, "ok", ""], ["team", "2", "", "dice", "inf", 3, "invalid", "no"]]
+    inside = {"run": run, "failures": [["team", "2", "invalid", "no"]], "columns": columns, "rows": rows}
+    return [json.dumps({"evaluation": inside}).encode()]
+
+
 # Archives
 
 FILES = {"team/case_1.nii": b"abc" * 99, "team/case_2.nii": bytes(600), "team/timing.csv": b"case,seconds\n", "x": b"1"}
@@ -445,6 +489,10 @@ _TAR = (b"../x", b"/etc/x", b"ustar\0", b"ustar  \0", b"0", b"1", b"2", b"3", b"
         b"S", b"V", b"path=", b"size=", b"30 path=../../x", b"GNU.sparse.major=1", b"\x80\0\0\0", b"\xff" * 8,
         b"7777777")  # fmt: skip
 
+_JSON = (b"{", b"}", b"[", b"]", b",", b":", b'"', b"null", b"NaN", b"1e999", b"-1", b"[" * 3000, b'"../secret"', b'".."',
+         b'"/etc"', b'"\\ud800"', b'"\\u0000"', b'"pk"', b'"socket"', b'"interface"', b'"relative_path"', b'"image"',
+         b'"slug"', b'"outputs"', b'"inputs"', b'"case_1"', b'"case_2"', b"9" * 5000, b"x" * 300)  # fmt: skip
+
 TARGETS = {
     target.name: target
     for target in (
@@ -463,6 +511,8 @@ TARGETS = {
         Target("lines", "input.txt", lines_seeds, lambda path: read_lines(path, ("A", "B")), _CSV, OURS),
         Target("csv", "input.csv", csv_seeds, lambda path: read_csv(path, ("A", "B"), optional=("C",)), _CSV, OURS),
         Target("timing", "timing.csv", timing_seeds, read_timing, _CSV, OURS),
+        Target("predictions", "predictions.json", jobs_seeds, read_platform, _JSON, OURS),
+        Target("metrics", "metrics.json", metrics_seeds, read_enclosed, _JSON, OURS),
         Target("scores", "input.csv", scores_seeds, read_scores, _CSV, OURS, 2**30),
         Target("zip", "team.zip", zip_seeds, read_archive, _ZIP, (*OURS, "zipfile")),
         Target("tar", "team.tar.gz", tar_seeds, read_archive, _TAR, (*OURS, "tarfile"), unwrap=gunzip,

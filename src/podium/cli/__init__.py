@@ -12,6 +12,7 @@ from podium.cli.check import check
 from podium.cli.compare import compare
 from podium.cli.demo import demo
 from podium.cli.evaluate import evaluate
+from podium.cli.gather import gather
 from podium.cli.rank import rank
 from podium.cli.raters import raters
 from podium.cli.report import report
@@ -26,7 +27,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-for command in (demo, challenges, check, evaluate, rank, report, compare, raters, verify):
+for command in (demo, challenges, check, evaluate, gather, rank, report, compare, raters, verify):
     app.command()(command)
 
 

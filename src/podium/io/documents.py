@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from podium.model import InputError
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -21,6 +23,7 @@ __all__ = [
     "encoded",
     "json_text",
     "parquet_bytes",
+    "parsed_json",
     "write_atomically",
     "write_bytes",
     "write_text",
@@ -122,6 +125,16 @@ def json_text(document: Any) -> str:
         return None if isinstance(value, float) and not math.isfinite(value) else value
 
     return json.dumps(finite(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def parsed_json(text: str, *, path: Path) -> Any:
+    """Return what a JSON file holds; what is damaged, nested too deeply or a number of too many digits is one line."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise InputError("this is not JSON that can be read (it is nested too deeply)", path=path) from None
+    except ValueError as error:
+        raise InputError(f"this is not JSON ({' '.join(str(error).split())[:120]})", path=path) from None
 
 
 def csv_text(header: Iterable[str], lines: Iterable[Iterable[Any]]) -> str:

@@ -21,7 +21,7 @@ from podium.model.views import View
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["TOLERANCE_SCALES", "Case", "Challenge", "Role", "Status", "Value"]
+__all__ = ["TOLERANCE_SCALES", "Case", "Challenge", "OrganisersKeys", "Role", "Status", "Value"]
 
 TOLERANCE_SCALES = {1.0: "", 0.5: "_half_tolerance", 2.0: "_double_tolerance"}
 """Multiples of a tolerance that are measured beside it, to see what depends on it, and how names of measures end."""
@@ -98,6 +98,23 @@ class Value:
     measured: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class OrganisersKeys:
+    """What the organisers' own results call things, so that a platform that was set up for them goes on working.
+
+    Attributes
+    ----------
+    case
+        Their key for the name of a case.
+    results, aggregates
+        Their keys for the values of a case and for what is told over all cases, by the keys of Podium's metrics.json.
+    """
+
+    case: str
+    results: Mapping[str, str]
+    aggregates: Mapping[str, str]
+
+
 class Challenge(BaseModel, ABC):
     """A challenge in one edition of its rules, ready to measure and to score.
 
@@ -130,6 +147,9 @@ class Challenge(BaseModel, ABC):
     """What rows that are drawn together are called, one and several: a subject, where `cluster` names subjects."""
     time: ClassVar[Measure] = SECONDS
     """What a submission's timing.csv is recorded as."""
+
+    organisers_keys: ClassVar[OrganisersKeys | None] = None
+    """What the organisers' own results call values and scores, where they are known."""
 
     edition: str = "document"
     """Which rules: `document` for what the page says, `code` for what the organisers' own code does."""

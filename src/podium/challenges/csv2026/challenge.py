@@ -33,6 +33,7 @@ from podium.model import (
     Floats,
     InputError,
     Measure,
+    OrganisersKeys,
     Price,
     Scores,
     Status,
@@ -44,6 +45,7 @@ from podium.ranking import competition_ranks, counted_seconds, min_max_score, we
 
 STRUCTURES = {"plaque": (1,), "vessel": (2,)}
 TARGETS = tuple(f"{view}/{structure}" for view in VIEWS for structure in STRUCTURES)
+_OFFICIAL = {f"{metric}_{target}": f"{metric}_{target.replace('/', '_')}" for metric in METRICS for target in TARGETS}
 SHORTEST, LONGEST = 1 / 3, 2.0
 """Times are clipped to this range, in units of the organisers' own time."""
 
@@ -86,6 +88,13 @@ class CSV2026(Challenge):
         "Carotid plaque and vessel in two ultrasound views, and whether the plaque is high-risk. The score is 40 % "
         "segmentation (Dice and surface Dice at 3 pixels, plaque counting more), 40 % macro F1, 20 % time relative to "
         "the other teams. A failed view scores 0, a failed class counts as the wrong class."
+    )
+    organisers_keys: ClassVar[OrganisersKeys | None] = OrganisersKeys(
+        "case",
+        results=_OFFICIAL,
+        aggregates=_OFFICIAL
+        | {f"{view}_{name}": f"seg_socre_{view}_{name}" for view in VIEWS for name in STRUCTURES}  # as they spell it
+        | {"classification": "cls_score", "segmentation": "seg_score", "total": "total_score"},
     )
     measures: ClassVar[tuple[Measure, ...]] = (
         _share("dice", "Dice"),
@@ -241,7 +250,7 @@ class CSV2026(Challenge):
             Column(
                 Measure(name, _TITLES[name], _UP, minimum=0, maximum=most[name], digits=digits),
                 values,
-                relative=name in ("total", "time"),
+                relative=self.edition == "document" and name in ("total", "time"),
             )
             for name, values in {"total": total, **parts}.items()
         ]

@@ -26,6 +26,7 @@ from podium.model import (
     InputError,
     LabelMap,
     Measure,
+    OrganisersKeys,
     Price,
     Role,
     Scores,
@@ -38,6 +39,11 @@ from podium.raters import FUSIONS, PEOPLE, RatedChallenge, RaterAgreement, agree
 
 REGIONS = {"kidney_and_mass": (1, 2, 3), "mass": (2, 3), "tumor": (2,)}
 LABELS = {0, 1, 2, 3}
+_OFFICIAL = {
+    f"{metric}_{region}": f"{short}_{name}"
+    for metric, short in (("dice", "Dice"), ("surface_dice", "SD"))
+    for region, name in zip(REGIONS, ("kidney", "masses", "tumor"), strict=True)
+}
 
 
 def _surface_dice(tolerances: Mapping[str, float], scale: float, ending: str) -> Measure:
@@ -66,6 +72,8 @@ class KiTS21(RatedChallenge):
         "Kidneys, tumours and cysts in CT. Dice and surface Dice of kidney and mass, mass, and tumour are averaged "
         "over cases; each of the six values ranks the teams, and the lowest average rank wins. A failed case scores 0."
     )
+    organisers_keys: ClassVar[OrganisersKeys | None] = OrganisersKeys("caseID", results=_OFFICIAL, aggregates=_OFFICIAL)
+
     reference: Literal["MAJ", "AND", "OR"] = "MAJ"
     """Which aggregation of the annotations is the truth: MAJ, AND or OR."""
     references: Literal["", "aggregated", "samples", "majority", "intersection", "union", "staple"] = ""

@@ -25,6 +25,7 @@ from podium.model import (
     Floats,
     InputError,
     Measure,
+    OrganisersKeys,
     Price,
     Role,
     Scores,
@@ -46,6 +47,14 @@ from podium.raters import (
 )
 
 BASELINE = scoring.BASELINE
+_SPREADS = {"std": "standard deviation", "min": "minimum", "max": "maximum"}
+_OFFICIAL = {
+    "dice": "dice_similarity_coefficient",
+    "hd95": "hausdorff_distance_95",
+    "masd": "surface_distance_average",
+    "centre_distance": "center_distance",
+    "relative_d98": "relative_d98_dose",
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,6 +88,14 @@ class TrackRAD2025(RatedChallenge):
         "over frames, then over cases; the dose that 98 % of the target still receive, over cases; seconds per frame "
         "are fitted. Six ranks are averaged, and the lowest wins. At most 1 s a frame, and better than no tracking in "
         "at least one geometric metric. A failed case counts as nothing found in any frame."
+    )
+
+    organisers_keys: ClassVar[OrganisersKeys | None] = OrganisersKeys(
+        "case_id",
+        results=_OFFICIAL
+        | {f"{name}_{kind}": f"{kind}_{_OFFICIAL[name]}" for name in METRICS for kind in _SPREADS}
+        | {"seconds": "total_runtime", "frames": "frame_count"},
+        aggregates=_OFFICIAL | {name: name for name in ("runtime", "loading_time", "time_per_frame", "total_time")},
     )
 
     references: Literal["first", "observers", "majority", "intersection", "union", "staple"] = "first"
@@ -317,9 +334,6 @@ def _averaged(case: str, metric: str, frames: Frames, *, warning: str) -> Value:
         return Value(case, metric, None, status=Status.UNDEFINED, reason=reason)
     mean, raw = (float(numbers[metric][frames.averaged].mean()) for numbers in (frames.values, frames.measured))
     return Value(case, metric, mean, reason=warning, measured=None if raw == mean else raw)
-
-
-_SPREADS = {"std": "standard deviation", "min": "minimum", "max": "maximum"}
 
 
 def _spread_measures(measures: Sequence[Measure]) -> list[Measure]:

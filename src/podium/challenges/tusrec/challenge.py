@@ -24,6 +24,7 @@ from podium.model import (
     Floats,
     InputError,
     Measure,
+    OrganisersKeys,
     Price,
     Role,
     Scores,
@@ -40,6 +41,7 @@ from podium.ranking import (
 )
 
 ERRORS = {"gpe": "GPE", "gle": "GLE", "lpe": "LPE", "lle": "LLE"}
+_OFFICIAL = ERRORS | {"seconds": "time_elapsed"}
 SCORES = {
     "score": ("Final score", ("gpe", "gle", "lpe", "lle")),
     "global": ("Global score", ("gpe", "gle")),
@@ -83,6 +85,7 @@ class TUSREC(Challenge):
     version: ClassVar[int] = 2
     row_words: ClassVar[tuple[str, str]] = ("scan", "scans")
     cluster_words: ClassVar[tuple[str, str]] = ("subject", "subjects")
+    organisers_keys: ClassVar[OrganisersKeys | None] = OrganisersKeys("scan", results=_OFFICIAL, aggregates=_OFFICIAL)
     summary: ClassVar[str] = (
         "3-D reconstruction of freehand ultrasound without a tracker. Predicted displacements of pixels and landmarks, "
         "to the first frame and to the previous one, give four errors in mm; each is normalised so that 1 is perfect "
