@@ -80,6 +80,27 @@ def test_a_container_that_was_run_once_for_each_case(truth, tmp_path):
     assert run.failures.is_empty()
 
 
+def test_as_downloaded_from_the_platform(truth, tmp_path):
+    """An image may be called anything: predictions.json says which input, and so which case, a job was about."""
+    team = tmp_path / "teams" / "ours"
+    jobs = []
+    for number, case in enumerate(("case_00001", "case_00000")):
+        output = team / f"job-{number}" / "output" / "images" / "kidney-tumor-and-cyst" / f"{number}f0c.mha"
+        answer_as_container(truth / case / "aggregated_MAJ_seg.nii.gz", output)
+        places = {name: {"slug": name, "relative_path": f"images/{name}"} for name in ("ct", "kidney-tumor-and-cyst")}
+        jobs.append(
+            {
+                "pk": f"job-{number}",
+                "inputs": [{"image": {"name": f"{case}.mha"}, "interface": places["ct"]}],
+                "outputs": [{"image": {"name": output.name}, "interface": places["kidney-tumor-and-cyst"]}],
+            }
+        )
+    (team / "predictions.json").write_text(json.dumps(jobs))
+    run = podium.evaluate("kits21", truth=truth, submissions=tmp_path / "teams", out=tmp_path / "run")
+    assert set(run.measurements["value"]) == {1.0}
+    assert run.failures.is_empty()
+
+
 @pytest.fixture
 def rated(tmp_path):
     """Return a truth of three cases with annotations, the second of which lost most of them."""

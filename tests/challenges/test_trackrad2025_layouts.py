@@ -1,6 +1,8 @@
 """TrackRAD 2025 as its organisers' repository writes it: what containers answer, and where."""
 
+import json
 import shutil
+import uuid
 
 import numpy as np
 import pytest
@@ -82,3 +84,111 @@ def test_two_answers_of_one_case_are_none(truth, tmp_path):
     assert dice_of(run, "ours")["Z_001"] == 0
     (reason,) = run.failures.filter(run.failures["case"] == "Z_001")["reason"]
     assert reason.startswith("there are 2 predictions of Z_001")
+
+
+def job(folder, name, number, *, key="interface", shift=1):
+    """Run a job as the organisers' test-algorithm.sh does, and return its entry of predictions.json."""
+    pk = str(uuid.uuid5(uuid.NAMESPACE_URL, name))
+    answer(folder / pk / "output", name, shift)
+    entry = {
+        "pk": pk,
+        "inputs": [
+            {"value": 8, key: {"slug": "frame-rate"}},
+            {"value": "abdomen", key: {"slug": "scanned-region"}},
+            {
+                "image": {"name": "mri-linac-target.mha"},
+                key: {"slug": "mri-linac-target", "relative_path": "images/mri-linac-target"},
+            },
+            {"image": {"name": f"{name}.mha"}, key: {"slug": "mri-linac-series", "relative_path": "images/mri-linacs"}},
+        ],
+        "status": "Succeeded",
+        "outputs": [{"image": {"name": "output.mha"}, key: {"slug": SLUG, "relative_path": f"images/{SLUG}"}}],
+        "started_at": "2025-06-01T12:00:00.000000Z",
+        "completed_at": f"2025-06-01T12:00:0{number}.500000Z",
+    }
+    (folder / pk / "prediction.json").write_text(json.dumps(entry))
+    return entry
+
+
+def download(folder, **options):
+    folder.mkdir(parents=True)
+    jobs = [job(folder, name, number, **options) for number, name in enumerate(FRAMES, start=2)]
+    (folder / "predictions.json").write_text(json.dumps(jobs))
+    return folder
+
+
+@pytest.mark.parametrize("key", ["interface", "socket"])
+def test_teams_as_downloaded_from_the_platform(truth, tmp_path, key):
+    """Outputs are matched by the inputs that predictions.json names, and take the time that it tells."""
+    for team, shift in (("ours", 1), ("theirs", 0)):
+        download(tmp_path / "teams" / team, key=key, shift=shift)
+    shutil.make_archive(str(tmp_path / "teams" / "packed"), "zip", tmp_path / "teams" / "ours")
+    run = podium.evaluate("trackrad2025", truth=truth, submissions=tmp_path / "teams", out=tmp_path / "run")
+    assert dice_of(run, "ours") == dice_of(run, "packed") == EXPECTED
+    assert dice_of(run, "theirs") == dict.fromkeys(FRAMES, 1.0)
+    assert run.failures.is_empty()
+    times = run.measurements.filter(run.measurements["metric"] == "seconds")
+    assert set(times.select("submission", "case", "value").iter_rows()) == {
+        (team, case, 2.5 + place) for team in ("ours", "packed", "theirs") for place, case in enumerate(FRAMES)
+    }
+
+
+def test_jobs_are_told_apart_by_their_inputs_and_not_by_their_order(truth, tmp_path):
+    folder = download(tmp_path / "teams" / "ours", shift=0)
+    jobs = json.loads((folder / "predictions.json").read_text())
+    (folder / "predictions.json").write_text(json.dumps(jobs[::-1]))
+    run = podium.evaluate("trackrad2025", truth=truth, submissions=tmp_path / "teams", out=tmp_path / "run")
+    assert dice_of(run, "ours") == dict.fromkeys(FRAMES, 1.0)
+
+
+def test_a_job_that_cannot_be_matched_costs_its_case(truth, tmp_path):
+    folder = download(tmp_path / "teams" / "ours")
+    jobs = json.loads((folder / "predictions.json").read_text())
+    jobs[0]["inputs"][-1]["image"]["name"] = "something.mha"
+    (folder / "predictions.json").write_text(json.dumps(jobs))
+    run = podium.evaluate("trackrad2025", truth=truth, submissions=tmp_path / "teams", out=tmp_path / "run")
+    assert dice_of(run, "ours") == {"Z_001": 0, "Z_002": EXPECTED["Z_002"]}
+    reasons = run.failures["reason"].to_list()
+    assert "no job is about this case" in reasons
+    assert any(reason.startswith("predictions.json: job 1 names no known case in its inputs") for reason in reasons)
+    assert "predictions.json: no time counts, as there is none for Z_001" in reasons
+
+
+def test_files_named_after_their_case_and_timing_win(truth, tmp_path):
+    folder = download(tmp_path / "teams" / "ours")
+    image = SimpleITK.GetImageFromArray(sequence(FRAMES["Z_001"]))
+    SimpleITK.WriteImage(image, str(folder / "Z_001.mha"))
+    (folder / "timing.csv").write_text("case,seconds\nZ_001,1\nZ_002,2\n")
+    run = podium.evaluate("trackrad2025", truth=truth, submissions=tmp_path / "teams", out=tmp_path / "run")
+    assert dice_of(run, "ours") == {"Z_001": 1.0, "Z_002": EXPECTED["Z_002"]}
+    times = run.measurements.filter(run.measurements["metric"] == "seconds")
+    assert dict(times.select("case", "value").iter_rows()) == {"Z_001": 1, "Z_002": 2}
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "[1, 2]", '{"a": 1}'])
+def test_a_list_of_jobs_that_cannot_be_used(truth, tmp_path, content):
+    folder = download(tmp_path / "teams" / "ours")
+    (folder / "predictions.json").write_text(content)
+    run = podium.evaluate("trackrad2025", truth=truth, submissions=tmp_path / "teams", out=tmp_path / "run")
+    assert dice_of(run, "ours") == dict.fromkeys(FRAMES, 0)
+    failed = run.failures.filter(run.failures["case"] != "")
+    assert all(reason.startswith("predictions.json: ") for reason in failed["reason"])
+
+
+@pytest.mark.slow
+def test_the_organisers_own_layout_and_plain_files_give_the_same(shared, tmp_path):
+    """Four teams, in the folders that the organisers' evaluation read, and again as files named after their case."""
+    golden = shared / "golden" / "trackrad"
+    tables = []
+    for layout in ("submissions", "plain"):
+        run = podium.evaluate(
+            "trackrad2025", truth=golden / "ground_truth", submissions=golden / layout, out=tmp_path / layout
+        )
+        assert run.failures.is_empty()
+        tables.append(run.measurements)
+    assert (
+        tables[0]
+        .select("submission", "case", "unit", "metric")
+        .equals(tables[1].select("submission", "case", "unit", "metric"))
+    )
+    assert tables[0]["value"].to_list() == pytest.approx(tables[1]["value"].to_list(), abs=1e-6, nan_ok=True)

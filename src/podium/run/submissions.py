@@ -10,17 +10,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from functools import cached_property
 from itertools import islice, takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from podium.model import Case, InputError, Role
 from podium.model.errors import printable
+from podium.model.measure import SECONDS
+from podium.run.jobs import PlatformJobs, read_jobs
 from podium.run.unpacking import ARCHIVES, Limits, unpack
 
 __all__ = ["Files", "Limits", "Submission", "find_submissions", "keep_apart", "opened"]
 
 TIMING = "timing.csv"
+JOBS = "predictions.json"
 _OTHER_ARCHIVES = (".7z", ".rar", ".tar", ".tar.bz2", ".tar.xz", ".tar.zst")
 _IGNORED = (".", "__MACOSX")
 _MOST_REMARKS = 50
@@ -198,6 +202,7 @@ class Files:
                 break  # predictions lie where they are expected
             self.root = self.root / top[0]
         self._used: set[str] = set()
+        self._names = [case.name for case in cases]
 
     def _list(self, depth: int, most: int) -> None:
         """Take note of everything in the root, as deep as predictions may lie."""
@@ -257,7 +262,35 @@ class Files:
                 return self.root / matches[0]
             if strange := _matching(self._strange, sorted(self._strange), pattern):
                 raise InputError(f"{strange[0]} {self._strange[strange[0]]}")
-        return None
+        return self._put_out(case) if JOBS in self._known and case.name in self._names else None
+
+    def _put_out(self, case: Case) -> Path:
+        """Return what the job about a case put out, in a folder as grand-challenge.org gives it."""
+        if isinstance(self._jobs, InputError):
+            raise self._jobs
+        output = self._jobs.outputs[case.name]
+        if output.path is None:
+            raise InputError(output.reason)
+        self._used.add(output.path.relative_to(self.root).parts[0])
+        return output.path
+
+    @cached_property
+    def _jobs(self) -> PlatformJobs | InputError:
+        self._used.add(JOBS)
+        try:
+            jobs = read_jobs(self.root / JOBS, self._names, time=SECONDS)
+        except InputError as error:
+            return InputError(str(error).replace(f"{self.root}/", ""))
+        self._remarks += [f"{JOBS}: {remark}" for remark in jobs.remarks]
+        return jobs
+
+    @property
+    def job_seconds(self) -> dict[str, float]:
+        """Return the seconds of each case that predictions.json tells of; none where there is no such file."""
+        if JOBS not in self._known or not self._names or isinstance(self._jobs, InputError):
+            return {}
+        outputs = self._jobs.outputs.items()
+        return {name: output.seconds for name, output in outputs if output.seconds is not None}
 
     def use(self, names: Iterable[str]) -> None:
         """Take note of what was read with a prediction, such as voxels that lie beside their header."""
