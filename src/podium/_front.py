@@ -15,7 +15,6 @@ from podium.model import Challenge, InputError
 from podium.ranking import Ranking
 from podium.raters import PERCENTILES, RatedChallenge, Survey, survey_raters
 from podium.run import (
-    Keys,
     Limits,
     Problem,
     Run,
@@ -27,6 +26,7 @@ from podium.run import (
     ranking_files,
     read_enclosed,
 )
+from podium.run.grand_challenge import Keys
 
 __all__ = [
     "agreement",

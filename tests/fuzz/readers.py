@@ -489,9 +489,10 @@ _TAR = (b"../x", b"/etc/x", b"ustar\0", b"ustar  \0", b"0", b"1", b"2", b"3", b"
         b"S", b"V", b"path=", b"size=", b"30 path=../../x", b"GNU.sparse.major=1", b"\x80\0\0\0", b"\xff" * 8,
         b"7777777")  # fmt: skip
 
-_JSON = (b"{", b"}", b"[", b"]", b",", b":", b'"', b"null", b"NaN", b"1e999", b"-1", b"[" * 3000, b'"../secret"', b'".."',
-         b'"/etc"', b'"\\ud800"', b'"\\u0000"', b'"pk"', b'"socket"', b'"interface"', b'"relative_path"', b'"image"',
-         b'"slug"', b'"outputs"', b'"inputs"', b'"case_1"', b'"case_2"', b"9" * 5000, b"x" * 300)  # fmt: skip
+_JSON = (b"{", b"}", b"[", b"]", b",", b":", b'"', b"null", b"NaN", b"1e999", b"-1", b"[" * 3000, b'"../secret"',
+         b'".."', b'"/etc"', b'"\\ud800"', b'"\\u0000"', b'"pk"', b'"socket"', b'"interface"', b'"relative_path"',
+         b'"image"', b'"slug"', b'"outputs"', b'"inputs"', b'"case_1"', b'"case_2"', b"9" * 5000,
+         b"x" * 300)  # fmt: skip
 
 TARGETS = {
     target.name: target

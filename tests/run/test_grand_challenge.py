@@ -1,6 +1,7 @@
 """One team on grand-challenge.org: predictions.json in, metrics.json out."""
 
 import json
+import shutil
 
 import pytest
 from plugin import installed, write_landmarks
@@ -57,6 +58,61 @@ def test_the_same_numbers_as_from_plain_folders(shared, tmp_path, team):
         assert own.keys() <= entry.keys()
         for key, value in own.items():
             assert entry[key] == (value if isinstance(value, str) else pytest.approx(value, rel=1e-5, abs=1e-5)), key
+
+
+@pytest.mark.slow
+def test_more_than_a_second_a_frame_is_not_eligible(shared, tmp_path):
+    golden = shared / "golden" / "trackrad"
+    shutil.copytree(golden / "submissions" / "good", tmp_path / "input")
+    predictions = tmp_path / "input" / "predictions.json"
+    jobs = json.loads(predictions.read_text())
+    frames = {
+        case: entry["official"]["frame_count"]
+        for case, entry in json.loads((shared / "golden" / "trackrad.json").read_text())["teams"]["good"][
+            "cases"
+        ].items()
+    }
+
+    def eligibility(seconds_per_frame):
+        for job in jobs:
+            case = next(name[:5] for entry in job["inputs"] if (name := entry.get("image", {}).get("name")))
+            job.pop("started_at", None)
+            job["exec_duration"] = f"PT{4 + seconds_per_frame * frames[case]:.3f}S"
+        predictions.write_text(json.dumps(jobs))
+        arguments = {"truth": golden / "ground_truth", "predictions": predictions, "metrics": tmp_path / "metrics.json"}
+        return podium.grand_challenge("trackrad2025", **arguments)["eligibility"]
+
+    assert eligibility(0.5) == {"eligible": True, "reason": ""}
+    slow = eligibility(1.5)
+    assert slow == {"eligible": False, "reason": "takes 1.5 s per frame, at most 1 s is allowed"}
+
+
+@pytest.mark.parametrize("team", ["A", "B", "C"])
+def test_files_under_the_organisers_keys_of_csv2026(shared, tmp_path, team):
+    """What the organisers' baseline reports of a validation, from outputs that are files and no images."""
+    golden = shared / "golden" / "csv2026"
+    jobs = []
+    for path in sorted((golden / "teams" / team / "preds").iterdir()):
+        name = path.name.removesuffix("_pred.h5")
+        place = tmp_path / "input" / name / "output"
+        place.mkdir(parents=True)
+        shutil.copy(path, place / "answer.h5")
+        output = {"file": "https://example.org/answer.h5", "image": None, "value": None}
+        output["socket"] = {"slug": "answer", "relative_path": "answer.h5"}
+        inputs = [{"file": f"https://example.org/archive/{name}.h5", "image": None, "socket": {"slug": "views"}}]
+        jobs.append({"pk": name, "inputs": inputs, "outputs": [output]})
+    (tmp_path / "input" / "predictions.json").write_text(json.dumps(jobs))
+    document = podium.grand_challenge(
+        "csv2026",
+        rules="code",
+        truth=golden,
+        predictions=tmp_path / "input" / "predictions.json",
+        metrics=tmp_path / "metrics.json",
+        keys="organisers",
+    )
+    official = json.loads((shared / "golden" / "csv2026.json").read_text())["teams"][team]["baseline_validate_all_12"]
+    for key, value in official.items():
+        assert document["aggregates"][key] == pytest.approx(value, rel=1e-9), key
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from podium.run.engine import Evaluation, found_cases, made_by, measure_all
 from podium.run.evaluating import evaluate_into
 from podium.run.folder import RunFolder
 from podium.run.gathering import gather_runs
-from podium.run.grand_challenge import Keys, evaluate_on_grand_challenge
+from podium.run.grand_challenge import evaluate_on_grand_challenge
 from podium.run.parts import Part, Parts, digests, sole_writer
 from podium.run.pools import Threads, dask_pool
 from podium.run.record import Input, RunRecord, read_record
@@ -27,7 +27,6 @@ __all__ = [
     "Contract",
     "Evaluation",
     "Input",
-    "Keys",
     "Limits",
     "Part",
     "Parts",

@@ -21,7 +21,7 @@ __all__ = ["enclosed", "read_enclosed"]
 _KEY = "evaluation"
 _COLUMNS = [name for name in SCHEMA if name != "unit"]  # what is below the level of a row stays behind
 _NUMBERS = ("value", "measured")
-_MOST_BYTES = 2**28
+_MOST_BYTES = 2**26
 
 
 def enclosed(record: RunRecord, evaluation: Evaluation) -> dict[str, Any]:
