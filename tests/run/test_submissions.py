@@ -8,7 +8,7 @@ import zipfile
 import pytest
 
 from podium.model import Case, InputError, Role
-from podium.run.submissions import Submission, find_submissions, opened
+from podium.run.submissions import Files, Submission, find_submissions, opened
 
 
 def test_folders_and_archives_are_teams(tmp_path):
@@ -166,3 +166,13 @@ def test_patterns_and_names_nearly_right(tmp_path):
         (tmp_path / "LVQUAN_b.mat").write_text("")
     with opened(Submission("team", tmp_path)) as files, pytest.raises(InputError, match="2 predictions of all"):
         files.find(Case("all", expected=("LVQUAN_*.mat",)))
+
+
+@pytest.mark.parametrize("folder", ["images", "output", "case_00000", "a/b/c/d/e/f"])
+def test_one_folder_that_holds_everything_may_be_called_anything(tmp_path, folder):
+    """Also like a folder in which predictions may lie deeper."""
+    expected = ("case_00000.nii.gz", "images/kidneys/case_00000.mha", "case_00000/output/images/*.mha")
+    (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / folder / "case_00000.nii.gz").touch()
+    case = Case("case_00000", expected=expected)
+    assert Files(tmp_path, [case]).find(case) == tmp_path / folder / "case_00000.nii.gz"

@@ -34,12 +34,13 @@ def check_submission(
     """
     if not predictions.exists():
         raise InputError("there is nothing here", path=predictions)
+    remarks: tuple[str, ...] = ()
     if truth is not None:
-        keep_apart(truth, [predictions])
+        remarks = keep_apart(truth, [predictions])
         challenge, cases = found_cases(challenge, truth)
     else:
         cases = []
-    with opened(Submission(predictions.name, predictions), cases, limits=limits) as files:
+    with opened(Submission(predictions.name, predictions, remarks=remarks), cases, limits=limits) as files:
         timing = files.timing
         problems = _against(challenge, cases, truth, files) if truth is not None else _alone(challenge, files)
         if timing is not None:

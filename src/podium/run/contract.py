@@ -28,7 +28,7 @@ class Contract:
     """What a challenge has declared, and what follows from it for every value."""
 
     def __init__(self, challenge: Challenge) -> None:
-        self._measures = {measure.name: measure for measure in challenge.measures}
+        self._measures = {measure.name: measure for measure in (*challenge.measures, challenge.time)}
         self._demanded = [
             (measure.name, target)
             for measure in challenge.measures

@@ -18,7 +18,7 @@ from podium.model import Case, Challenge, InputError, Role, Status, Value
 from podium.run.measuring import CaseJob, Done, Prediction, measure_case, tabulated
 from podium.run.parts import Part, Parts, digests
 from podium.run.pools import Pool, Threads
-from podium.run.submissions import Files, Submission, opened
+from podium.run.submissions import JOBS, Files, Submission, opened
 
 __all__ = ["Evaluation", "found_cases", "made_by", "measure_all"]
 
@@ -183,18 +183,22 @@ class _Team:
 
     def timing(self, rows: set[str]) -> tuple[dict[str, float], list[str], dict[str, str]]:
         """Return the seconds of each row, what is wrong with them, and the hash of the file."""
-        path = self.files.timing if self.files else None
-        if path is None or self.files is None:
+        if self.files is None:
             return {}, [], {}
+        path = self.files.timing
+        seconds = self.files.job_seconds if path is None else {}
+        if path is None and not seconds:
+            return {}, [], {}
+        path = path or self.files.root / JOBS
         own = digests(self.files.root, {path})
         try:
-            seconds = {row: entry[0] for row, entry in read_timing(path).items()}
+            seconds = seconds or {row: entry[0] for row, entry in read_timing(path).items()}
         except (InputError, OSError) as error:
             return {}, [f"{str(error).replace(f'{self.files.root}/', '')}; no timing is counted"], own
-        remarks = [f"timing.csv: there is no case called {row}" for row in sorted(set(seconds) - rows)]
+        remarks = [f"{path.name}: there is no case called {row}" for row in sorted(set(seconds) - rows)]
         if lacking := sorted(rows - set(seconds)):
             named = ", ".join(lacking[:_MOST_NAMED]) + (" …" if len(lacking) > _MOST_NAMED else "")
-            remarks.append(f"timing.csv: no time counts, as there is none for {named}")
+            remarks.append(f"{path.name}: no time counts, as there is none for {named}")
         return {row: value for row, value in seconds.items() if row in rows}, remarks, own
 
 
@@ -250,10 +254,13 @@ def _finished(
     """Add what concerns a submission as a whole: its times, and files that nobody asked for."""
     rows = set(together.table["case"].unique().to_list())
     failures, seconds, hashes = list(together.failures), [], {}
+    table = together.table
     for team in teams:
         name = team.submission.name
         timing, remarks, own = team.timing(rows)
         hashes[name] = together.hashes.get(name, {}) | own
+        if timing:  # which wins over times that a prediction brings with it
+            table = table.filter((pl.col("submission") != name) | (pl.col("metric") != challenge.time.name))
         seconds += [(name, Value(row, challenge.time.name, time)) for row, time in timing.items()]
         if team.files is not None:
             team.files.use(hashes[name])
@@ -261,7 +268,7 @@ def _finished(
         failures += [(name, "", "warning", remark) for remark in remarks]
     return Evaluation(
         challenge=challenge,
-        table=pl.concat([together.table, tabulated(seconds)]).sort("submission", "case", "unit", "target", "metric"),
+        table=pl.concat([table, tabulated(seconds)]).sort("submission", "case", "unit", "target", "metric"),
         failures=sorted(set(failures)),
         faults=sorted(together.faults),
         roles={team.submission.name: team.submission.role for team in teams} | dict(challenge.built_in),

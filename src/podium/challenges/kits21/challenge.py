@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from podium.challenges.kits21.annotations import Sampled, read_fused, read_samples
+from podium.challenges.kits21.annotations import Sampled, lacking_annotations, read_fused, read_samples
+from podium.challenges.kits21.settings import TOLERANCES_MM, Names, Tolerances
 from podium.challenges.kits21.views import slices
 from podium.io import read_label_map
 from podium.metrics import dice, overlap, structures, surface_dice, surface_distances
@@ -35,7 +38,6 @@ from podium.ranking import average_of_ranks, mean_column
 from podium.raters import FUSIONS, PEOPLE, RatedChallenge, RaterAgreement, agreed_values, rater_measures, undefined
 
 REGIONS = {"kidney_and_mass": (1, 2, 3), "mass": (2, 3), "tumor": (2,)}
-TOLERANCES_MM = {"kidney_and_mass": 1.0330772532390826, "mass": 1.1328796488598762, "tumor": 1.1498198361434828}
 LABELS = {0, 1, 2, 3}
 _OFFICIAL = {
     f"{metric}_{region}": f"{short}_{name}"
@@ -44,7 +46,7 @@ _OFFICIAL = {
 }
 
 
-def _surface_dice(scale: float, ending: str) -> Measure:
+def _surface_dice(tolerances: Mapping[str, float], scale: float, ending: str) -> Measure:
     """Return surface Dice at a multiple of the tolerances; only the tolerances themselves judge."""
     return Measure.by(
         surface_dice,
@@ -53,7 +55,7 @@ def _surface_dice(scale: float, ending: str) -> Measure:
         direction=Direction.NONE if ending else Direction.HIGHER,
         targets=tuple(REGIONS),
         price=Price(0.0),
-        options={region: {"tolerance_mm": scale * tolerance} for region, tolerance in TOLERANCES_MM.items()},
+        options={region: {"tolerance_mm": scale * tolerance} for region, tolerance in tolerances.items()},
     )
 
 
@@ -71,10 +73,6 @@ class KiTS21(RatedChallenge):
         "over cases; each of the six values ranks the teams, and the lowest average rank wins. A failed case scores 0."
     )
     organisers_keys: ClassVar[OrganisersKeys | None] = OrganisersKeys("caseID", results=_OFFICIAL, aggregates=_OFFICIAL)
-    measures: ClassVar[tuple[Measure, ...]] = (
-        Measure.by(dice, title="Dice", targets=tuple(REGIONS), price=Price(0.0)),
-        *(_surface_dice(scale, ending) for scale, ending in TOLERANCE_SCALES.items()),
-    )
 
     reference: Literal["MAJ", "AND", "OR"] = "MAJ"
     """Which aggregation of the annotations is the truth: MAJ, AND or OR."""
@@ -82,20 +80,54 @@ class KiTS21(RatedChallenge):
     """What predictions are measured against. `aggregated`: the file that `reference` names, the default in `document`.
     `samples`: every sampled segmentation, the default in `code`. `majority`, `intersection`, `union` or `staple`: what
     Podium makes of the separate annotations."""
+    incomplete: Literal["refuse", "skip"] = "refuse"
+    """What to do with cases that are to be measured against their annotations, where these do not show all that was
+    aggregated of them. `refuse`: name them all and stop. `skip`: leave them out for everybody."""
+    left_out: Names = ()
+    """Cases that are left out for everybody, separated by commas; `incomplete=skip` adds to them."""
+    tolerances: Tolerances = None
+    """Tolerances of surface Dice in mm for other data: the raters.json that `podium raters --out` wrote."""
     geometry: Literal["full", "shape"] = "full"
     """`full`: spacing, origin and direction must be the reference's. `shape`: only the shape must be."""
     tolerance_scale: ToleranceScale = 1.0
     """At which multiple of its tolerance surface Dice is scored: 0.5, 1 or 2; all three are measured."""
 
     @property
+    def measures(self) -> tuple[Measure, ...]:
+        """Dice, and surface Dice at its tolerances, their halves and their doubles."""
+        tolerances = self.tolerances or TOLERANCES_MM
+        return (
+            Measure.by(dice, title="Dice", targets=tuple(REGIONS), price=Price(0.0)),
+            *(_surface_dice(tolerances, scale, ending) for scale, ending in TOLERANCE_SCALES.items()),
+        )
+
+    @property
     def against(self) -> str:
         """What predictions are measured against, the edition's default where nothing was said."""
         return self.references or ("samples" if self.edition == "code" else "aggregated")
 
+    def prepared(self, truth: Path) -> Self:
+        """Look through the annotations, where they are measured against; refuse or leave out incomplete cases."""
+        if self.against == "aggregated":
+            return self
+        cases = self._annotated_cases(truth)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            answers = pool.map(lambda case: lacking_annotations(truth / case.name, reference=self.reference), cases)
+            incomplete = {case.name: lacking for case, lacking in zip(cases, answers, strict=True) if lacking}
+        if incomplete and self.incomplete == "refuse":
+            raise InputError(
+                "; ".join(f"{name}: {lacking}" for name, lacking in incomplete.items()),
+                path=truth,
+                advice="Add what is missing, or leave these cases out for everybody: --option incomplete=skip",
+            )
+        return self.varied(left_out=tuple(sorted({*self.left_out, *incomplete})))
+
     def cases(self, truth: Path) -> list[Case]:
         """Find case_00000/aggregated_MAJ_seg.nii.gz, or case_00000.nii.gz; or the separate annotations."""
-        if self.against != "aggregated":
-            return self._annotated_cases(truth)
+        cases = self._aggregated_cases(truth) if self.against == "aggregated" else self._annotated_cases(truth)
+        return [case for case in cases if case.name not in self.left_out]
+
+    def _aggregated_cases(self, truth: Path) -> list[Case]:
         for folder in sorted(truth.glob("case_*/")):
             if not (folder / f"aggregated_{self.reference}_seg.nii.gz").is_file():
                 raise InputError(f"this case has no aggregated_{self.reference}_seg.nii.gz", path=folder)
@@ -108,7 +140,7 @@ class KiTS21(RatedChallenge):
         advice = "Add them, or measure against one file: --references aggregated"
         if flat := sorted(truth.glob("case_*.nii.gz")):
             raise InputError(f"references={self.against} needs separate annotations", path=flat[0], advice=advice)
-        cases = self.rated_cases(truth)
+        cases = [case for case in self.rated_cases(truth) if case.name not in self.left_out]
         for case in cases:
             if not case.files:
                 raise InputError("this case has no segmentations/*.nii.gz", path=truth / case.name, advice=advice)
@@ -118,7 +150,11 @@ class KiTS21(RatedChallenge):
         """Read the reference, or make it of the annotations."""
         if self.against == "aggregated":
             return read_label_map(case.files[0], dimensions=3)
-        return self.panel(case) if self.against == "samples" else read_fused(case, method=self.against)
+        return (
+            self.panel(case)
+            if self.against == "samples"
+            else read_fused(case, method=self.against, reference=self.reference)
+        )
 
     def truth_as_prediction(self, case: Case) -> Path | None:
         """Offer the one file that is the reference."""
@@ -163,8 +199,8 @@ class KiTS21(RatedChallenge):
     def check(self, case: Case | None, prediction: Path) -> list[str]:
         """Say what is wrong with a prediction, as far as it can be seen without the truth."""
         problems = []
-        if case is None and not re.fullmatch(r"case_\d{5}\.nii(\.gz)?", prediction.name):
-            problems.append("the name is not of the form case_00000.nii.gz")
+        if case is None and not re.fullmatch(r"case_\d{5}\.(nii|nii\.gz|mha)", prediction.name):
+            problems.append("the name is not of the form case_00000.nii.gz (or .nii, .mha)")
         strange = _strange(read_label_map(prediction, dimensions=3))
         return [*problems, strange] if strange else problems
 
@@ -173,7 +209,9 @@ class KiTS21(RatedChallenge):
     ) -> list[View]:
         """Show the slices that are disputed most; of several annotations, their majority is the reference."""
         guess = read_label_map(prediction, dimensions=3)
-        reference = read_fused(case, method="majority") if isinstance(truth, Sampled) else truth
+        reference = (
+            read_fused(case, method="majority", reference=self.reference) if isinstance(truth, Sampled) else truth
+        )
         self._check_grid(reference, guess, prediction)
         several = ("The reference that is drawn is the majority of all annotations.",)
         remarks = several if isinstance(truth, Sampled) else ()
@@ -188,7 +226,7 @@ class KiTS21(RatedChallenge):
 
     def panel(self, case: Case) -> Sampled:
         """Read the annotations of a case and compose its plausible segmentations."""
-        return read_samples(case, regions=REGIONS)
+        return read_samples(case, regions=REGIONS, reference=self.reference)
 
     def agreement(
         self, case: Case, panel: Sampled, *, percentiles: Sequence[float] = (), metrics: Sequence[str] = ()
@@ -229,13 +267,22 @@ class KiTS21(RatedChallenge):
     def notes(self, cube: Cube) -> tuple[str, ...]:
         """Say what predictions were measured against, where that is not the usual."""
         # In runs from before samples were an option, edition `code` too had one reference, and no raters.
+        notes = []
         if self.against == "samples" and PEOPLE in cube.submissions:
-            return ("Measured against every sampled segmentation of the annotators; values are means over samples.",)
-        if self.against in FUSIONS:
-            return (f"Measured against one reference, made of all annotations by {self.against}.",)
-        if self.edition == "document":
-            return ()
-        return (f"Measured against one reference ({self.reference}); the organisers take every sampled one.",)
+            notes.append(
+                "Measured against every sampled segmentation of the annotators; values are means over samples."
+            )
+        elif self.against in FUSIONS:
+            notes.append(f"Measured against one reference, made of all annotations by {self.against}.")
+        elif self.edition == "code":
+            notes.append(f"Measured against one reference ({self.reference}); the organisers take every sampled one.")
+        if self.tolerances:
+            given = ", ".join(f"{region.replace('_', ' ')} {mm:.4g}" for region, mm in self.tolerances.items())
+            notes.append(f"Tolerances of surface Dice are not the challenge's own, but in mm: {given}.")
+        if self.left_out:
+            why = " (incomplete annotations)" if self.incomplete == "skip" else ""
+            notes.append(f"Left out for everybody{why}: {', '.join(self.left_out)}.")
+        return tuple(notes)
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -259,7 +306,12 @@ class KiTS21(RatedChallenge):
 
 
 def _case(name: str, *files: Path) -> Case:
-    return Case(name, files, (f"{name}.nii.gz", f"{name}.nii"))
+    """Return a case; a container puts all predictions into one folder, or runs for each case in a folder of its own."""
+    output = "images/kidney-tumor-and-cyst"
+    alone = (f"{name}{suffix}" for suffix in (".nii.gz", ".nii", ".mha"))
+    together = (f"{place}{output}/{name}.mha" for place in ("", "output/"))
+    apart = (f"{name}/{place}{output}/*.mha" for place in ("", "output/"))
+    return Case(name, files, (*alone, *together, *apart))
 
 
 def _strange(labels: LabelMap) -> str:

@@ -150,8 +150,8 @@ class TrackRAD2025(RatedChallenge):
             labels = folder / "targets" / f"{folder.name}_labels.mha"
             if labels.is_file():
                 others = observers.observer_files(labels)
-                expected = (f"{folder.name}.mha", f"{folder.name}_labels.mha")
-                cases.append(Case(folder.name, (labels, folder / "scanned-region.json", *others), expected))
+                files = (labels, folder / "scanned-region.json", *others)
+                cases.append(Case(folder.name, files, _expected(folder.name)))
             elif (folder / "targets").is_dir():
                 raise InputError(f"this case has no targets/{labels.name}", path=folder)
         return cases
@@ -306,6 +306,12 @@ class TrackRAD2025(RatedChallenge):
 def _first(truth: Truth | Observed) -> Truth:
     """Return the reference of the first observer."""
     return truth.truths[0] if isinstance(truth, Observed) else truth
+
+
+def _expected(case: str) -> tuple[str, ...]:
+    """Return how a prediction may be called: after its case, or what a container writes into the folder of a case."""
+    places = (f"{case}/{place}/mri-linac-series-targets/*.mha" for place in ("images", "output/images"))
+    return f"{case}.mha", f"{case}_labels.mha", *places
 
 
 def _region(path: Path) -> str:
