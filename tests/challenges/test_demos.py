@@ -66,6 +66,26 @@ def test_measurements_name_every_measure_and_status(demos, name):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_every_demo_has_a_seed(demos, name, tmp_path):
+    """The same number gives the same bytes; another gives files of the same names, with other truth in every case."""
+    challenge = challenges()[name].made()
+    for folder, seed in (("one", 1), ("again", 1)):
+        challenge.write_demo(tmp_path / folder, seed=seed)
+    usual, one, again = (_contents(folder) for folder in (demos / name, tmp_path / "one", tmp_path / "again"))
+    assert one == again
+    assert one.keys() == usual.keys()
+    for case in challenge.cases(demos / name / "truth"):
+        files = [str(path.relative_to(demos / name)) for path in case.files]
+        assert any(one[file] != usual[file] for file in files), case.name
+
+
+def _contents(folder):
+    """Return what lies in the truth and the submissions of a demo."""
+    files = [path for part in ("truth", "submissions") for path in (folder / part).rglob("*") if path.is_file()]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_demo_can_be_run_twice(demos, name, tmp_path):
     for _ in range(2):
         (run,) = podium.demo(name, out=tmp_path, report=False, bootstrap=0)

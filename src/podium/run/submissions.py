@@ -27,7 +27,7 @@ _SPECIAL = "is not a plain file"
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A team's predictions: a folder, or an archive of one; and how much it may hold."""
+    """A team's predictions: a folder, an archive of one, or a single file; and how much it may hold."""
 
     name: str
     path: Path
@@ -42,6 +42,7 @@ def find_submissions(
     references: tuple[str, ...] = (),
     truth: Path | None = None,
     limits: Limits | None = None,
+    single_files: Sequence[str] = (),
 ) -> list[Submission]:
     r"""Return the submissions in a folder, sorted by name.
 
@@ -57,14 +58,18 @@ def find_submissions(
         The folder with the truth, to refuse submissions that lie in it or around it.
     limits
         How much a submission may hold.
+    single_files
+        How a plain file is called that is a whole submission, such as LVQUAN_*.mat; `*` is the team's name.
     """
     if not folder.is_dir():
         raise InputError("this is not a folder", path=folder, advice="Give the folder that holds one entry per team")
     if truth is not None:
         keep_apart(truth, [folder])
     submissions: dict[str, Submission] = {}
+    teams = _single_files(folder, single_files)
     for path in sorted(folder.iterdir()):
         name = next((path.name[: -len(s)] for s in ARCHIVES if path.name.lower().endswith(s)), path.name)
+        name = teams.get(path.name, name)
         if path.is_file() and name == path.name and path.name.lower().endswith(_OTHER_ARCHIVES):
             raise InputError(
                 f"{path.name} is neither a folder nor a .zip or .tar.gz",
@@ -81,11 +86,11 @@ def find_submissions(
         role = Role.BASELINE if name in baselines else Role.REFERENCE if name in references else Role.COMPETITOR
         submissions[name] = Submission(name, path, role, limits or Limits())
     if not submissions:
-        alone = any(path.is_file() and not path.name.startswith(".") for path in folder.iterdir())
+        only_files = any(path.is_file() and not path.name.startswith(".") for path in folder.iterdir())
         raise InputError(
-            "there are no submissions" + ", only files, as in the folder of one team" * alone,
+            "there are no submissions" + ", only files, as in the folder of one team" * only_files,
             path=folder,
-            advice="Give the folder that holds one folder, .zip or .tar.gz per team",
+            advice=" or ".join(["Give the folder that holds one folder, .zip or .tar.gz", *single_files]) + " per team",
         )
     if unknown := sorted({*baselines, *references} - set(submissions)):
         near = get_close_matches(unknown[0], submissions, n=1)
@@ -97,6 +102,29 @@ def find_submissions(
     if truth is not None:
         keep_apart(truth, (submission.path for submission in submissions.values()))
     return list(submissions.values())
+
+
+def _single_files(folder: Path, patterns: Sequence[str]) -> dict[str, str]:
+    """Return the team of each plain file that is a whole submission; where there are any, every such file must be."""
+    parts = [pattern.lower().split("*") for pattern in patterns]
+    teams, others = {}, []
+    for path in sorted(folder.iterdir()):
+        name = path.name.lower()
+        fitting = [(start, end) for start, end in parts if name.endswith(end)]
+        if not fitting or name.startswith(".") or not path.is_file():
+            continue
+        team = next((path.name[len(start) : -len(end)] for start, end in fitting if name.startswith(start)), "")
+        if team:
+            teams[path.name] = team
+        else:
+            others.append(path.name)
+    if teams and others:
+        raise InputError(
+            f"{printable(others[0])} is not named after a team like the others",
+            path=folder,
+            advice=f"Call it {' or '.join(patterns)}, or remove it",
+        )
+    return teams
 
 
 def keep_apart(truth: Path, places: Iterable[Path]) -> None:
@@ -125,6 +153,8 @@ def opened(
 ) -> Iterator[Files]:
     """Make the files of a submission accessible, unpacking an archive to a temporary folder, in `scratch` if given.
 
+    A plain file that is not called an archive is all that its submission holds.
+
     Limits are the submission's own unless others are given.
     """
     limits = limits or submission.limits
@@ -133,20 +163,25 @@ def opened(
         return
     if not submission.path.is_file():
         raise InputError("this is neither a folder nor a plain file", path=submission.path)
+    if not submission.path.name.lower().endswith(ARCHIVES):
+        yield Files(submission.path.parent, limits=limits, only=submission.path.name)
+        return
     with TemporaryDirectory(prefix="podium-", dir=scratch) as name:
         unpack(submission.path, Path(name), limits)
         yield Files(Path(name), cases, limits=limits)
 
 
 class Files:
-    """What lies in a submission: plain files, and folders that may be a prediction of their own."""
+    """What lies in a submission: plain files, and folders that may be a prediction of their own; or one file only."""
 
-    def __init__(self, folder: Path, cases: Sequence[Case] = (), *, limits: Limits | None = None) -> None:
+    def __init__(
+        self, folder: Path, cases: Sequence[Case] = (), *, limits: Limits | None = None, only: str = ""
+    ) -> None:
         most = (limits or Limits()).entries
         patterns = [part for case in cases for name in case.expected for part in (name, name.partition("/")[0])]
         root = folder
         while True:  # archives often hold one folder that holds everything
-            entries = list(_listed(root, most))
+            entries = [entry for entry in _listed(root, most) if only in ("", entry.name)]
             if len(entries) != 1 or not entries[0].is_dir(follow_symlinks=False):
                 break
             if any(fnmatchcase(entries[0].name, pattern) for pattern in patterns):

@@ -19,9 +19,9 @@ _CASES = 8
 Labels = npt.NDArray[np.uint8]
 
 
-def write(folder: Path) -> None:
+def write(folder: Path, *, seed: int = 0) -> None:
     """Write eight cases and the predictions of five teams and a baseline."""
-    generator = np.random.default_rng(21)
+    generator = np.random.default_rng((21, seed))
     for number in range(_CASES):
         name = f"case_{number:05d}"
         anatomy = _anatomy(generator, cyst=number % 3 == 0)

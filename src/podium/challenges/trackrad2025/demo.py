@@ -31,14 +31,14 @@ _SECONDS = {  # to load, and per frame
 }
 
 
-def write(folder: Path) -> None:
+def write(folder: Path, *, seed: int = 0) -> None:
     """Write `truth` and `submissions` to a folder.
 
     swift tracks well; drifting falls behind as the sequence goes on; jittery loses some frames; ponderous is the most
     accurate but takes more than a second per frame; frozen repeats the first target; unlucky tracks well, but one case
     is missing, one has too few frames, one is cut short and one is full of NaN.
     """
-    generator = np.random.default_rng(2025)
+    generator = np.random.default_rng((2025, seed))
     clock = {team: ["case,seconds,frames"] for team in _SECONDS}
     for number, (frames, rows, columns, region) in enumerate(_CASES, start=1):
         case = f"A_{number:03d}"
