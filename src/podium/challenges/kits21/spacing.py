@@ -51,7 +51,7 @@ def spacing_notes(cube: Cube, regions: Sequence[str]) -> list[str]:
     notes = []
     for place, submission in enumerate(cube.submissions):
         concerned = np.isfinite(other[:, place])
-        rows = [row for row, wanted in zip(cube.rows, concerned.any(axis=0), strict=True) if wanted]
+        rows = [row for row, wanted in zip(cube.rows, concerned.T, strict=True) if wanted.any()]
         if rows:
             believed, right = (float(values[:, place][concerned].mean()) for values in (own, other))
             notes.append(

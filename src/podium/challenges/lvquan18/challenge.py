@@ -105,13 +105,7 @@ class LVQuan18(Challenge):
         for name, numbers in zip(NAMES, (*sheet.indices.T, sheet.phase), strict=True):
             gaps.setdefault(tuple(_where(sheet.images, ~np.isfinite(numbers))), []).append(name)
         problems += [f"{no_number(names)} for {shortened(images)}" for images, names in gaps.items() if images]
-        outside = ((sheet.indices < 0) | (sheet.indices > 1)) & np.isfinite(sheet.indices)
-        if images := _where(sheet.images, outside.any(axis=1)):
-            wrong = ", ".join(_where(INDICES, outside.any(axis=0)))
-            problems.append(f"{wrong}: outside 0 to 1 for {shortened(images)}; numbers are normalised, not in mm")
-        if images := _where(sheet.images, np.isfinite(sheet.phase) & ~np.isin(sheet.phase, (0, 1))):
-            problems.append(f"Phase is neither 0 nor 1 for {shortened(images)}")
-        return problems
+        return problems + _odd_numbers(sheet)
 
     def notes(self, cube: Cube) -> tuple[str, ...]:
         """Say in which unit errors are, how differences were tested, and which correlations do not exist."""
@@ -212,6 +206,19 @@ def _sizes(cube: Cube, members: Sequence[str]) -> Floats:
 
 def _well_named(path: Path) -> bool:
     return any(fnmatchcase(path.name, name) for name in FILES)
+
+
+def _odd_numbers(sheet: Sheet) -> list[str]:
+    """Say which numbers are of another kind than the challenge's, though they can be measured."""
+    odd = []
+    outside = np.isfinite(sheet.indices) & ((sheet.indices < 0) | (sheet.indices > 1))
+    if outside.any():
+        names = [name for name, column in zip(INDICES, outside.T, strict=True) if column.any()]
+        images = [image for image, row in zip(sheet.images, outside, strict=True) if row.any()]
+        odd.append(f"{', '.join(names)}: outside 0 to 1 for {shortened(images)}; numbers are normalised, not in mm")
+    if images := _where(sheet.images, np.isfinite(sheet.phase) & ~np.isin(sheet.phase, (0, 1))):
+        odd.append(f"Phase is neither 0 nor 1 for {shortened(images)}")
+    return odd
 
 
 def _where(names: Sequence[str], chosen: npt.NDArray[np.bool_]) -> list[str]:

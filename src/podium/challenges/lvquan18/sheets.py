@@ -202,7 +202,7 @@ def _scale(spacing: Floats, ratio: Floats, images: int) -> tuple[Floats | None, 
 def _by_image(matrix: Floats, images: int) -> Floats | None:
     """Return one value per image, from a row of them or from one column per subject; None where it is neither."""
     if matrix.shape == (1, images):
-        return matrix[0]
+        return np.asarray(matrix[0])
     if matrix.shape == (_FRAMES, images // _FRAMES) and images % _FRAMES == 0:
         return matrix.ravel(order="F")
     return None
