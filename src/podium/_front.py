@@ -72,7 +72,8 @@ def evaluate(
     challenge
         Its name, or a challenge of your own.
     truth, submissions
-        The folder with the truth, and that with one folder, .zip or .tar.gz per team.
+        The folder with the truth, and that with one folder, .zip or .tar.gz per team; or one file per team, where that
+        is a whole submission.
     out
         The run folder: new, empty, or a run that is to be resumed or made anew.
     rules, options
@@ -121,7 +122,7 @@ def check(
     challenge, rules, options
         As of `evaluate`.
     predictions
-        A folder, .zip or .tar.gz.
+        A folder, .zip or .tar.gz; or one file, where that is a whole submission.
     truth
         If it is known, what is missing is known as well.
     """
@@ -184,6 +185,7 @@ def demo(
     out: AnyPath = "demo-run",
     report: bool = True,
     bootstrap: int = 1000,
+    seed: int = 0,
     before: Callable[[Challenge, Path], None] = lambda *_: None,
     after: Callable[[Ranking], None] = lambda _: None,
     progress: CasesDone | None = None,
@@ -200,6 +202,8 @@ def demo(
         Whether to write reports too.
     bootstrap
         How many resamples tell how sure a ranking is.
+    seed
+        Which data: the same for the same number.
     before, after, progress
         Are told what is about to be done, and what came out.
     """
@@ -212,7 +216,7 @@ def demo(
         folder = Path(out) / rules.name
         if (folder / "truth").exists() and not (folder / _DEMO).exists() and not (folder / "run" / "run.json").exists():
             raise InputError("a truth is here that no demo wrote", path=folder, advice="Give another folder as --out")
-        rules.write_demo(folder)
+        rules.write_demo(folder, seed=seed)
         (folder / _DEMO).touch()
         before(rules, folder)
         baselines = ["baseline"] if (folder / "submissions" / "baseline").exists() else []

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+import podium
 from podium.challenges import get_challenge
 from podium.cli import app
 from podium.io import read_label_map, write_label_map
@@ -104,6 +105,58 @@ def test_code_means_samples_and_the_spacing_of_the_prediction(folders, tmp_path)
     document = get_challenge("kits21", references="samples")
     with pytest.raises(InputError, match="wrong geometry"):
         document.measure(case, document.load(case), prediction)
+
+
+@pytest.mark.parametrize("references", ["samples", "aggregated"])
+def test_code_says_loudly_whose_spacing_was_believed(folders, tmp_path, references):
+    """A header of tiny voxels makes every distance tiny: what a team gains by that is said on the leaderboard."""
+    truth, teams = folders
+    shifted = np.roll(read_label_map(teams / "good" / "case_00001.nii.gz").array, 2, axis=0)
+    for team, spacing in (("honest", annotated.SPACING), ("tiny", (0.1, 0.1, 0.1))):
+        shutil.copytree(teams / "good", teams / team)
+        write(teams / team / "case_00001.nii.gz", shifted, spacing=spacing)
+    options = {"rules": "code", "options": {"references": references}}
+    run = podium.evaluate("kits21", truth=truth, submissions=teams, out=tmp_path / "run", **options)
+    means = {
+        entry.submission: entry.values["surface_dice_all"]
+        for entry in run.leaderboard.entries
+        if entry.submission in ("honest", "tiny")
+    }
+    assert means["tiny"] > means["honest"]
+    (note,) = [note for note in run.leaderboard.notes if note.startswith("Attention")]
+    assert "the spacing in tiny's own headers was used" in note
+    assert "not the reference's in case_00001: surface Dice is 1.0000 on average where that matters, and 0." in note
+    warnings = run.failures.filter(run.failures["status"] == "warning").rows()
+    assert [row[:2] for row in warnings] == [("tiny", "case_00001")]
+    assert "by the prediction's own spacing, 0.1 0.1 0.1 mm, as the organisers' code does" in warnings[0][3]
+    table = run.measurements.filter(run.measurements["case"] == "case_00001")
+
+    def surface_dice_of(team, metric):
+        chosen = table.filter((table["submission"] == team) & (table["metric"] == metric))
+        return dict(chosen.select("target", "value").iter_rows())
+
+    right = surface_dice_of("tiny", "surface_dice_by_reference_spacing")
+    assert right == surface_dice_of("honest", "surface_dice")
+    assert run.rank(bootstrap=20).places["honest"] > 0
+    document = podium.evaluate(
+        "kits21",
+        truth=truth,
+        submissions=teams,
+        out=tmp_path / "document",
+        options={"references": references, "geometry": "shape"},
+    )
+    assert not any(note.startswith("Attention") for note in document.leaderboard.notes)
+
+
+def test_a_spacing_that_changes_nothing_is_not_told(folders, tmp_path):
+    truth, teams = folders
+    perfect = read_label_map(teams / "lazy" / "case_00001.nii.gz").array
+    write(tmp_path / "case_00001.nii.gz", perfect, spacing=(0.4, 0.4, 0.4))
+    challenge = get_challenge("kits21", edition="code", references="aggregated")
+    case = challenge.cases(truth)[1]
+    values = challenge.measure(case, challenge.load(case), tmp_path / "case_00001.nii.gz")
+    assert {value.reason for value in values} == {""}
+    assert "surface_dice_by_reference_spacing" not in {value.metric for value in values}
 
 
 def test_both_ways_give_the_same_quantities(folders):

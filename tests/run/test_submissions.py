@@ -33,6 +33,20 @@ def test_folders_and_archives_are_teams(tmp_path):
             assert files.find(Case("other", expected=("other.nii",))) is None
 
 
+def test_a_plain_file_is_a_team_where_the_challenge_says_so(tmp_path):
+    (tmp_path / "zebra").mkdir()
+    for name in ("LVQUAN_apple.mat", "notes.md", ".LVQUAN_hidden.mat"):
+        (tmp_path / name).write_text(name)
+    assert [submission.name for submission in find_submissions(tmp_path)] == ["zebra"]
+    apple, zebra = find_submissions(tmp_path, single_files=("LVQUAN_*.mat",), baselines=("apple",))
+    assert (apple.name, apple.role, zebra.name) == ("apple", Role.BASELINE, "zebra")
+    with opened(apple) as files:  # and nothing of what lies beside it
+        assert files.top == ["LVQUAN_apple.mat"]
+        assert files.find(Case("all", expected=("LVQUAN_*.mat",))) == tmp_path / "LVQUAN_apple.mat"
+        assert files.timing is None
+        assert files.unexpected([]) == []
+
+
 def test_two_teams_of_one_name_and_none_at_all(tmp_path):
     with pytest.raises(InputError, match="there are no submissions"):
         find_submissions(tmp_path)

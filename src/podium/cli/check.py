@@ -14,7 +14,9 @@ from podium.cli._options import Json, Name, Options, Rules, given_options
 def check(
     context: typer.Context,
     name: Name,
-    predictions: Annotated[Path, typer.Argument(help="Your predictions: a folder, .zip or .tar.gz.")],
+    predictions: Annotated[
+        Path, typer.Argument(help="Your predictions: a folder, .zip or .tar.gz, or their one file.")
+    ],
     *,
     truth: Annotated[
         Path | None, typer.Option(help="The truth, if you have it: then what is missing is known.")

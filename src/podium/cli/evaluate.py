@@ -37,6 +37,9 @@ def evaluate(
             help="Which truth of several annotators, such as samples; see the challenge's README.", metavar="WHICH"
         ),
     ] = None,
+    units: Annotated[
+        str | None, typer.Option(help="Of LVQuan18: mm, or normalised in any case.", metavar="UNITS")
+    ] = None,
     option: Options = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Measure only what is missing, or whose files or rules have changed.")
@@ -87,7 +90,7 @@ def evaluate(
         from podium.cli._progress import cases_done
         from podium.model import InputError
 
-        shorthands = {"geometry": geometry, "references": references}
+        shorthands = {"geometry": geometry, "references": references, "units": units}
         options = given_options(option) | {key: value for key, value in shorthands.items() if value}
         if grand_challenge:
             if keys not in ("podium", "organisers"):

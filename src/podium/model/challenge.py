@@ -145,6 +145,8 @@ class Challenge(BaseModel, ABC):
     """What a row is called, one and several."""
     cluster_words: ClassVar[tuple[str, str]] = ("cluster", "clusters")
     """What rows that are drawn together are called, one and several: a subject, where `cluster` names subjects."""
+    single_files: ClassVar[tuple[str, ...]] = ()
+    """How a plain file is called that is a whole submission, where one file holds all rows; `*` is the team's name."""
     time: ClassVar[Measure] = SECONDS
     """What a submission's timing.csv is recorded as."""
 
@@ -267,14 +269,14 @@ class Challenge(BaseModel, ABC):
         package = type(self).__module__.rpartition(".")[0]
         return bool(package) and find_spec(f"{package}.demo") is not None
 
-    def write_demo(self, folder: Path) -> None:
+    def write_demo(self, folder: Path, *, seed: int = 0) -> None:
         """Write synthetic data in the challenge's own layout: `truth/`, and one folder a team in `submissions/`.
 
-        By default, `write` in the module `demo` beside the challenge's own does.
+        By default, `write` in the module `demo` beside the challenge's own does. Another seed gives other data.
         """
         if not self.has_demo:
             raise InputError(f"there is no demo of {self.title}", advice="It needs a module demo beside it")
-        import_module(f"{type(self).__module__.rpartition('.')[0]}.demo").write(folder)
+        import_module(f"{type(self).__module__.rpartition('.')[0]}.demo").write(folder, seed=seed)
 
     # Scoring.
 

@@ -12,6 +12,7 @@ from podium.model.errors import printable
 from podium.run.engine import found_cases
 from podium.run.measuring import CaseJob, Prediction, measure_case
 from podium.run.submissions import TIMING, Files, Limits, Submission, keep_apart, opened
+from podium.run.unpacking import ARCHIVES
 
 __all__ = ["Problem", "check_submission"]
 
@@ -27,7 +28,7 @@ class Problem:
 def check_submission(
     challenge: Challenge, predictions: Path, *, truth: Path | None = None, limits: Limits | None = None
 ) -> list[Problem]:
-    """Return everything that is wrong with a submission, a folder or an archive.
+    """Return everything that is wrong with a submission: a folder, an archive, or the one file that is all of it.
 
     Without the truth, names, formats and values are checked, as far as the challenge can; with it, also what is missing
     and whether it fits. The truth must not be the submission, lie in it, or hold it.
@@ -35,6 +36,10 @@ def check_submission(
     if not predictions.exists():
         raise InputError("there is nothing here", path=predictions)
     remarks: tuple[str, ...] = ()
+    if predictions.is_file() and not (challenge.single_files or predictions.name.lower().endswith(ARCHIVES)):
+        raise InputError(
+            "this is a single file", path=predictions, advice="Give the folder, .zip or .tar.gz of all predictions"
+        )
     if truth is not None:
         remarks = keep_apart(truth, [predictions])
         challenge, cases = found_cases(challenge, truth)

@@ -70,7 +70,12 @@ def evaluate_into(
     if not truth.is_dir():
         raise InputError("this is not a folder", path=truth, advice="Give the folder that holds the truth")
     teams = find_submissions(
-        submissions, baselines=tuple(baselines), references=tuple(references), truth=truth, limits=limits
+        submissions,
+        baselines=tuple(baselines),
+        references=tuple(references),
+        truth=truth,
+        limits=limits,
+        single_files=challenge.single_files,
     )
     for inputs, what in ((truth, "the truth"), (submissions, "the submissions")):
         if out.resolve() == inputs.resolve() or inputs.resolve() in out.resolve().parents:

@@ -35,7 +35,7 @@ _BESIDE = "preds"  # what organisers' scripts write beside the labels
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A team's predictions: a folder, or an archive of one; how much it may hold, and what is odd about its place."""
+    """A team's predictions: a folder, an archive of one, or a single file; its limits, and what is odd about its place."""
 
     name: str
     path: Path
@@ -51,6 +51,7 @@ def find_submissions(
     references: tuple[str, ...] = (),
     truth: Path | None = None,
     limits: Limits | None = None,
+    single_files: Sequence[str] = (),
 ) -> list[Submission]:
     r"""Return the submissions in a folder, sorted by name.
 
@@ -66,15 +67,19 @@ def find_submissions(
         The folder with the truth, to refuse submissions that lie in it or around it.
     limits
         How much a submission may hold.
+    single_files
+        How a plain file is called that is a whole submission, such as LVQUAN_*.mat; `*` is the team's name.
     """
     if not folder.is_dir():
         raise InputError("this is not a folder", path=folder, advice="Give the folder that holds one entry per team")
     if truth is not None:
         keep_apart(truth, [folder])
     submissions: dict[str, Submission] = {}
-    alone = _is_one_team(folder)
+    teams = _single_files(folder, single_files)
+    alone = not teams and _is_one_team(folder)
     for path in [folder] if alone else sorted(folder.iterdir()):
         name = next((path.name[: -len(s)] for s in ARCHIVES if path.name.lower().endswith(s)), path.name)
+        name = teams.get(path.name, name)
         if path.is_file() and name == path.name and path.name.lower().endswith(_OTHER_ARCHIVES):
             raise InputError(
                 f"{path.name} is neither a folder nor a .zip or .tar.gz",
@@ -93,11 +98,11 @@ def find_submissions(
             name, path, role, limits or Limits(), keep_apart(truth, [path]) if truth is not None else ()
         )
     if not submissions:
-        alone = any(path.is_file() and not path.name.startswith(".") for path in folder.iterdir())
+        only_files = any(path.is_file() and not path.name.startswith(".") for path in folder.iterdir())
         raise InputError(
-            "there are no submissions" + ", only files, as in the folder of one team" * alone,
+            "there are no submissions" + ", only files, as in the folder of one team" * only_files,
             path=folder,
-            advice="Give the folder that holds one folder, .zip or .tar.gz per team",
+            advice=" or ".join(["Give the folder that holds one folder, .zip or .tar.gz", *single_files]) + " per team",
         )
     if unknown := sorted({*baselines, *references} - set(submissions)):
         near = get_close_matches(unknown[0], submissions, n=1)
@@ -114,6 +119,29 @@ def _is_one_team(folder: Path) -> bool:
     names = [path for path in folder.iterdir() if not path.name.startswith(".")]
     archives = any(path.name.lower().endswith(ARCHIVES) for path in names)
     return folder.name == _BESIDE and bool(names) and not archives and all(path.is_file() for path in names)
+
+
+def _single_files(folder: Path, patterns: Sequence[str]) -> dict[str, str]:
+    """Return the team of each plain file that is a whole submission; where there are any, every such file must be."""
+    parts = [pattern.lower().split("*") for pattern in patterns]
+    teams, others = {}, []
+    for path in sorted(folder.iterdir()):
+        name = path.name.lower()
+        fitting = [(start, end) for start, end in parts if name.endswith(end)]
+        if not fitting or name.startswith(".") or not path.is_file():
+            continue
+        team = next((path.name[len(start) : -len(end)] for start, end in fitting if name.startswith(start)), "")
+        if team:
+            teams[path.name] = team
+        else:
+            others.append(path.name)
+    if teams and others:
+        raise InputError(
+            f"{printable(others[0])} is not named after a team like the others",
+            path=folder,
+            advice=f"Call it {' or '.join(patterns)}, or remove it",
+        )
+    return teams
 
 
 def keep_apart(truth: Path, places: Iterable[Path]) -> tuple[str, ...]:
@@ -152,6 +180,8 @@ def opened(
 ) -> Iterator[Files]:
     """Make the files of a submission accessible, unpacking an archive to a temporary folder, in `scratch` if given.
 
+    A plain file that is not called an archive is all that its submission holds.
+
     Limits are the submission's own unless others are given.
     """
     limits = limits or submission.limits
@@ -161,6 +191,9 @@ def opened(
         return
     if not path.is_file():
         raise InputError("this is neither a folder nor a plain file", path=path)
+    if not path.name.lower().endswith(ARCHIVES):
+        yield Files(path.parent, limits=limits, only=path.name, remarks=submission.remarks)
+        return
     with TemporaryDirectory(prefix="podium-", dir=scratch) as name:
         unpack(path, Path(name), limits)
         yield Files(Path(name), cases, limits=limits, remarks=submission.remarks)
@@ -177,7 +210,7 @@ def _only_archive(folder: Path, limits: Limits) -> Path | None:
 
 
 class Files:
-    """What lies in a submission: plain files, and folders that may be a prediction of their own."""
+    """What lies in a submission: plain files, and folders that may be a prediction of their own; or one file only."""
 
     def __init__(
         self,
@@ -185,9 +218,10 @@ class Files:
         cases: Sequence[Case] = (),
         *,
         limits: Limits | None = None,
+        only: str = "",
         remarks: Sequence[str] = (),
     ) -> None:
-        self._remarks = list(remarks)
+        self._remarks, self._only = list(remarks), only
         most = (limits or Limits()).entries
         patterns = [pattern for case in cases for pattern in case.expected]
         depth = max([2, *(1 + pattern.count("/") for pattern in patterns)])
@@ -216,6 +250,8 @@ class Files:
 
     def _walked(self, folder: Path, prefix: str, depth: int, most: int) -> Iterator[str]:
         for entry in _listed(folder, most):
+            if self._only not in ("", entry.name):
+                continue
             yield self._noted(entry, f"{prefix}{entry.name}")
             if depth > 1 and f"{prefix}{entry.name}" in self._folders:
                 yield from self._walked(folder / entry.name, f"{prefix}{entry.name}/", depth - 1, most)

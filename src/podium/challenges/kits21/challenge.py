@@ -13,6 +13,13 @@ import numpy as np
 
 from podium.challenges.kits21.annotations import Sampled, lacking_annotations, read_fused, read_samples
 from podium.challenges.kits21.settings import TOLERANCES_MM, Names, Tolerances
+from podium.challenges.kits21.spacing import (
+    BY_REFERENCE,
+    by_reference,
+    changed_by_spacing,
+    spacing_notes,
+    spacing_warning,
+)
 from podium.challenges.kits21.views import slices
 from podium.io import read_label_map
 from podium.metrics import dice, overlap, structures, surface_dice, surface_distances
@@ -99,6 +106,7 @@ class KiTS21(RatedChallenge):
         return (
             Measure.by(dice, title="Dice", targets=tuple(REGIONS), price=Price(0.0)),
             *(_surface_dice(tolerances, scale, ending) for scale, ending in TOLERANCE_SCALES.items()),
+            by_reference(tuple(REGIONS)),
         )
 
     @property
@@ -165,20 +173,35 @@ class KiTS21(RatedChallenge):
         guess = read_label_map(prediction, dimensions=3)
         grid = truth.grid if isinstance(truth, Sampled) else truth
         warning = self._check_grid(grid, guess, prediction)
-        spacing = guess.spacing if self.edition == "code" else grid.spacing
+        numbers = self._numbers(truth, guess, grid.spacing)
+        if self.edition == "document" or guess.spacing == grid.spacing:
+            return [Value(case.name, name, value, region, reason=warning) for (name, region), value in numbers.items()]
+        believed = self._numbers(truth, guess, guess.spacing)
+        changed = changed_by_spacing(believed, numbers)
+        warning = spacing_warning(guess.spacing, grid.spacing, believed, changed) if changed else ""
+        values = [
+            Value(case.name, name, value, region, reason=warning if (name, region) in changed else "")
+            for (name, region), value in believed.items()
+        ]
+        return values + [
+            Value(case.name, BY_REFERENCE, value, region)
+            for (name, region), value in changed.items()
+            if name == "surface_dice"
+        ]
+
+    def _numbers(
+        self, truth: LabelMap | Sampled, guess: LabelMap, spacing: tuple[float, ...]
+    ) -> Mapping[tuple[str, str], float]:
+        measures = [measure for measure in self.measures if not measure.optional]
         if isinstance(truth, Sampled):
             own = structures(guess, regions=REGIONS)
-            numbers: Mapping[tuple[str, str], float] = truth.structures.against(
-                own, measures=self.measures, spacing_mm=spacing
-            )
-        else:
-            overlaps = overlap(truth, guess, regions=REGIONS, spacing_mm=spacing)
-            surfaces = surface_distances(truth, guess, regions=REGIONS, spacing_mm=spacing)
-            known: dict[str, dict[str, Any]] = {
-                region: {"overlap": overlaps[region], "surface": surfaces[region]} for region in REGIONS
-            }
-            numbers = {(m.name, region): m(known[region], region) for m in self.measures for region in REGIONS}
-        return [Value(case.name, name, value, region, reason=warning) for (name, region), value in numbers.items()]
+            return truth.structures.against(own, measures=measures, spacing_mm=spacing)
+        overlaps = overlap(truth, guess, regions=REGIONS, spacing_mm=spacing)
+        surfaces = surface_distances(truth, guess, regions=REGIONS, spacing_mm=spacing)
+        known: dict[str, dict[str, Any]] = {
+            region: {"overlap": overlaps[region], "surface": surfaces[region]} for region in REGIONS
+        }
+        return {(measure.name, region): measure(known[region], region) for measure in measures for region in REGIONS}
 
     def _check_grid(self, truth: LabelMap, guess: LabelMap, path: Path) -> str:
         """Refuse a prediction on another grid; return a warning where one is accepted."""
@@ -232,7 +255,7 @@ class KiTS21(RatedChallenge):
         self, case: Case, panel: Sampled, *, percentiles: Sequence[float] = (), metrics: Sequence[str] = ()
     ) -> RaterAgreement:
         """Compare the samples within their groups."""
-        own = [*self.measures[:2], *(measure for measure in self.measures[2:] if measure.name in metrics)]
+        own = [*self.measures[:2], *(m for m in self.measures[2:] if m.name in metrics and not m.optional)]
         return self._agreement(case, panel, rater_measures(metrics, besides=own), percentiles)
 
     def _agreement(
@@ -257,17 +280,16 @@ class KiTS21(RatedChallenge):
 
     def measure_built_in(self, name: str, case: Case, truth: Sampled) -> list[Value]:  # noqa: ARG002
         """Measure how far the raters agree."""
+        measures = [measure for measure in self.measures if not measure.optional]
         try:
-            return agreed_values(self._agreement(case, truth, self.measures))
+            return agreed_values(self._agreement(case, truth, measures))
         except InputError as error:  # there is only one annotation
-            return [
-                undefined(case.name, *single.key, str(error)) for measure in self.measures for single in measure.each
-            ]
+            return [undefined(case.name, *single.key, str(error)) for measure in measures for single in measure.each]
 
     def notes(self, cube: Cube) -> tuple[str, ...]:
-        """Say what predictions were measured against, where that is not the usual."""
+        """Say whose spacing was believed, and what predictions were measured against where that is not the usual."""
         # In runs from before samples were an option, edition `code` too had one reference, and no raters.
-        notes = []
+        notes = spacing_notes(cube, tuple(REGIONS))
         if self.against == "samples" and PEOPLE in cube.submissions:
             notes.append(
                 "Measured against every sampled segmentation of the annotators; values are means over samples."

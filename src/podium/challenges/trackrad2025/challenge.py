@@ -82,7 +82,7 @@ class TrackRAD2025(RatedChallenge):
     page: ClassVar[str] = "https://trackrad2025.grand-challenge.org"
     editions: ClassVar[tuple[str, ...]] = ("document", "code")
     scoring_options: ClassVar[tuple[str, ...]] = ("timing",)
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     summary: ClassVar[str] = (
         "A tumour tracked through cine-MRI. Dice, HD95, mean average surface distance and centre distance are averaged "
         "over frames, then over cases; the dose that 98 % of the target still receive, over cases; seconds per frame "
