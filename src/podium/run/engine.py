@@ -15,7 +15,7 @@ import polars as pl
 from podium import __version__
 from podium.io import read_timing
 from podium.model import Case, Challenge, InputError, Role, Status, Value
-from podium.run.measuring import CaseJob, Done, Prediction, measure_case, tabulated
+from podium.run.measuring import RAISED, CaseJob, Done, Prediction, described, measure_case, tabulated
 from podium.run.parts import Part, Parts, digests
 from podium.run.pools import Pool, Threads
 from podium.run.submissions import Files, Submission, opened
@@ -173,6 +173,8 @@ class _Team:
             if isinstance(error, OSError) and error.errno == errno.ENOSPC:
                 raise  # that is not the team's fault
             return cls(submission, None, str(error))
+        except RAISED as error:
+            return cls(submission, None, f"the submission cannot be opened ({described(error)})")
 
     def prediction(self, case: Case) -> Prediction:
         """Return where the prediction of a case lies, or why there is none."""
@@ -191,6 +193,8 @@ class _Team:
             seconds = {row: entry[0] for row, entry in read_timing(path).items()}
         except (InputError, OSError) as error:
             return {}, [f"{str(error).replace(f'{self.files.root}/', '')}; no timing is counted"], own
+        except RAISED as error:
+            return {}, [f"timing.csv cannot be read ({described(error)}); no timing is counted"], own
         remarks = [f"timing.csv: there is no case called {row}" for row in sorted(set(seconds) - rows)]
         if lacking := sorted(rows - set(seconds)):
             named = ", ".join(lacking[:_MOST_NAMED]) + (" …" if len(lacking) > _MOST_NAMED else "")

@@ -148,9 +148,16 @@ class Parts:
 
 
 def digests(root: Path, files: set[Path]) -> dict[str, str]:
-    """Return the SHA-256 of files by their path inside a folder; "" for one that was asked for and is not there."""
+    """Return the SHA-256 of files by their path inside a folder; "" for what is not there, or may not be read."""
     names = {path: _inside(root, path) for path in files}
-    return {name: digest(path) if path.is_file() else "" for path, name in sorted(names.items(), key=lambda i: i[1])}
+    return {name: _digest(path) for path, name in sorted(names.items(), key=lambda item: item[1])}
+
+
+def _digest(path: Path) -> str:
+    try:
+        return digest(path) if path.is_file() else ""
+    except PermissionError:
+        return ""
 
 
 def _inside(root: Path, path: Path) -> str:
