@@ -15,6 +15,7 @@ import polars as pl
 from podium import __version__
 from podium.io import read_timing
 from podium.model import Case, Challenge, InputError, Role, Status, Value
+from podium.model.errors import brief
 from podium.run.measuring import RAISED, CaseJob, Done, Prediction, described, measure_case, tabulated
 from podium.run.parts import Part, Parts, digests
 from podium.run.pools import Pool, Threads
@@ -23,6 +24,7 @@ from podium.run.submissions import Files, Submission, opened
 __all__ = ["Evaluation", "found_cases", "made_by", "measure_all"]
 
 _MOST_NAMED = 3
+_MOST_STRANGE = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +197,10 @@ class _Team:
             return {}, [f"{str(error).replace(f'{self.files.root}/', '')}; no timing is counted"], own
         except RAISED as error:
             return {}, [f"timing.csv cannot be read ({described(error)}); no timing is counted"], own
-        remarks = [f"timing.csv: there is no case called {row}" for row in sorted(set(seconds) - rows)]
+        strange = sorted(set(seconds) - rows)
+        remarks = [f"timing.csv: there is no case called {row}" for row in strange[:_MOST_STRANGE]]
+        if len(strange) > _MOST_STRANGE:
+            remarks.append(f"timing.csv: {len(strange) - _MOST_STRANGE:,} more names are no cases")
         if lacking := sorted(rows - set(seconds)):
             named = ", ".join(lacking[:_MOST_NAMED]) + (" …" if len(lacking) > _MOST_NAMED else "")
             remarks.append(f"timing.csv: no time counts, as there is none for {named}")
@@ -262,7 +267,7 @@ def _finished(
         if team.files is not None:
             team.files.use(hashes[name])
             remarks += team.files.unexpected(cases)
-        failures += [(name, "", "warning", remark) for remark in remarks]
+        failures += [(name, "", "warning", brief(remark)) for remark in remarks]
     return Evaluation(
         challenge=challenge,
         table=pl.concat([together.table, tabulated(seconds)]).sort("submission", "case", "unit", "target", "metric"),

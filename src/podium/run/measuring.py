@@ -12,6 +12,7 @@ import polars as pl
 
 from podium.io import noting_files
 from podium.model import Case, Challenge, InputError, Status, Value
+from podium.model.errors import brief
 from podium.run.contract import Breach, Contract, Seal
 from podium.run.parts import Part, Parts, digests
 from podium.run.submissions import Files
@@ -148,7 +149,7 @@ def _stale(known: Part, prediction: Prediction) -> str:
         return ""
     if prediction.path is None or prediction.root is None:
         reasons = {failure[2:] for failure in known.failures if failure[0] == name}
-        return "" if (prediction.status.value, prediction.reason) in reasons else "changed"
+        return "" if (prediction.status.value, brief(prediction.reason)) in reasons else "changed"
     recorded = known.hashes.get(name, {})
     now = prediction.digests(besides={prediction.root / inside for inside in recorded})
     return "" if now == recorded else "changed"
@@ -285,7 +286,7 @@ class _Measurement:
             self._hashes,
             lost,
             tuple(failures),
-            tuple(self._faults),
+            tuple((name, brief(what)) for name, what in self._faults),
         )
 
 
