@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from unicodedata import normalize
 
 from podium.model import Case, InputError, Role
 from podium.model.errors import printable
@@ -63,6 +64,7 @@ def find_submissions(
     if truth is not None:
         keep_apart(truth, [folder])
     submissions: dict[str, Submission] = {}
+    alike: dict[str, Path] = {}
     for path in sorted(folder.iterdir()):
         name = next((path.name[: -len(s)] for s in ARCHIVES if path.name.lower().endswith(s)), path.name)
         if path.is_file() and name == path.name and path.name.lower().endswith(_OTHER_ARCHIVES):
@@ -74,9 +76,12 @@ def find_submissions(
         if path.name.startswith(".") or not (path.is_dir() or (name != path.name and path.is_file())):
             continue
         name = printable(name)
-        if name in submissions:
+        if (other := alike.setdefault(_alike(name), path)) != path:
             raise InputError(
-                f"two submissions are called {name}: {submissions[name].path.name} and {path.name}", path=folder
+                f"two submissions are called {name}, but perhaps for spaces or the way letters are encoded: "
+                f"{ascii(other.name)[1:-1]} and {ascii(path.name)[1:-1]}",
+                path=folder,
+                advice="Rename one of them",
             )
         role = Role.BASELINE if name in baselines else Role.REFERENCE if name in references else Role.COMPETITOR
         submissions[name] = Submission(name, path, role, limits or Limits())
@@ -97,6 +102,11 @@ def find_submissions(
     if truth is not None:
         keep_apart(truth, (submission.path for submission in submissions.values()))
     return list(submissions.values())
+
+
+def _alike(name: str) -> str:
+    """Return what is left of a name without spaces, in one Unicode form: nobody could tell two of these apart."""
+    return "".join(normalize("NFKC", name).split())
 
 
 def keep_apart(truth: Path, places: Iterable[Path]) -> None:
