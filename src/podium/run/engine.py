@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from shutil import disk_usage
+from tempfile import gettempdir
 from typing import Any
 
 import polars as pl
@@ -20,6 +22,7 @@ from podium.run.measuring import RAISED, CaseJob, Done, Prediction, described, m
 from podium.run.parts import Part, Parts, digests
 from podium.run.pools import Pool, Threads
 from podium.run.submissions import Files, Submission, opened
+from podium.run.unpacking import ROOM_TAKEN, room_needed
 
 __all__ = ["Evaluation", "found_cases", "made_by", "measure_all"]
 
@@ -101,12 +104,18 @@ def measure_all(
     for name, role in challenge.built_in.items():
         if name in {submission.name for submission in submissions}:
             raise InputError(f"a submission is called {name}, like the {role.value} that Podium evaluates itself")
+    refused = _refused_archives(submissions, scratch or Path(gettempdir()))
     if parts is not None:
         parts.begin(but=frozenset(case.name for case in cases) if resume else frozenset())
     measured: list[Part] = []
     kept, why = 0, {}  # type: int, dict[str, Counter[str]]
     with ExitStack() as stack:
-        teams = [_Team.opening(submission, cases, stack, scratch) for submission in submissions]
+        teams = [
+            _Team(submission, None, refused[submission.name])
+            if submission.name in refused
+            else _Team.opening(submission, cases, stack, scratch)
+            for submission in submissions
+        ]
         built_in = tuple(Prediction(name, built_in=True) for name in challenge.built_in)
         recipe, known = made_by(challenge), parts if resume else None
         jobs = [
@@ -158,6 +167,29 @@ def made_by(challenge: Challenge) -> dict[str, Any]:
         "edition": challenge.edition,
         "options": {key: value for key, value in challenge.options.items() if key not in challenge.scoring_options},
     }
+
+
+def _refused_archives(submissions: Sequence[Submission], folder: Path) -> dict[str, str]:
+    """Return which archives are not unpacked, and why; there must be room in the folder for all others together."""
+    needs, refused = {}, {}
+    for submission in submissions:
+        if submission.path.is_file():
+            try:
+                needs[submission.name] = room_needed(submission.path, submission.limits)
+            except (InputError, OSError) as error:
+                refused[submission.name] = str(error)
+            except RAISED as error:
+                refused[submission.name] = f"the submission cannot be opened ({described(error)})"
+    room = int(disk_usage(folder).free * ROOM_TAKEN)
+    if sum(needs.values()) > room:
+        largest = max(needs, key=lambda name: needs[name])
+        raise InputError(
+            f"the archives take {sum(needs.values()):,} bytes once unpacked, {needs[largest]:,} of them {largest}; "
+            f"on this disk there is room for {room:,}",
+            path=folder,
+            advice="Make room, or give an --out on a larger disk",
+        )
+    return refused
 
 
 @dataclass(frozen=True, slots=True)
