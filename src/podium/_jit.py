@@ -57,7 +57,7 @@ def _temporary_cache() -> bool:
         return False  # what lies there is run, so it must be our own
     if not os.access(folder, os.W_OK | os.X_OK):
         return False
-    numba.config.CACHE_DIR = str(folder)
+    numba.config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
     _lasting = f"once, kept in {folder}, as {_UNWRITABLE}"
     return True
 

@@ -252,3 +252,17 @@ def test_what_is_no_table_is_told_in_one_line(evaluated, tmp_path, content):
     assert isinstance(result.exception, SystemExit), result.exc_info
     (line,) = result.stderr.splitlines()
     assert "this run folder is damaged" in line
+
+
+@pytest.mark.slow
+def test_a_report_made_twice_is_the_same_bytes(evaluated):
+    """By two processes, whose sets have another order."""
+    pages = []
+    for seed in ("1", "2"):
+        result = podium("report", evaluated / "run", "--bootstrap", "20", PYTHONHASHSEED=seed)
+        assert result.returncode == 0, result.stderr.decode()
+        files = [evaluated / "run" / "report.html", *(evaluated / "run" / "figures").rglob("*.*")]
+        pages.append({str(path): path.read_bytes() for path in files})
+    assert len(pages[0]) > 30
+    assert sorted(pages[0]) == sorted(pages[1])
+    assert [name for name, content in pages[0].items() if pages[1][name] != content] == []
