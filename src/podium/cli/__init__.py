@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
+import io
+import json
+import sys
 from typing import Annotated
 
 import typer
@@ -52,4 +56,14 @@ def podium(
 
 def main() -> None:
     """Run the command line."""
+    codecs.register_error("escaped", _escaped)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="escaped")
     app()
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    r"""Write what a terminal or pipe has no letters for as \u2013, so that JSON stays JSON."""
+    assert isinstance(error, UnicodeEncodeError)
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end

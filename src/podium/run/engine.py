@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from shutil import disk_usage
+from tempfile import gettempdir
 from typing import Any
 
 import polars as pl
@@ -15,14 +17,17 @@ import polars as pl
 from podium import __version__
 from podium.io import read_timing
 from podium.model import Case, Challenge, InputError, Role, Status, Value
-from podium.run.measuring import CaseJob, Done, Prediction, measure_case, tabulated
+from podium.model.errors import brief
+from podium.run.measuring import RAISED, CaseJob, Done, Prediction, described, measure_case, tabulated
 from podium.run.parts import Part, Parts, digests
 from podium.run.pools import Pool, Threads
 from podium.run.submissions import JOBS, Files, Submission, opened
+from podium.run.unpacking import ROOM_TAKEN, room_needed
 
 __all__ = ["Evaluation", "found_cases", "made_by", "measure_all"]
 
 _MOST_NAMED = 3
+_MOST_STRANGE = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +104,18 @@ def measure_all(
     for name, role in challenge.built_in.items():
         if name in {submission.name for submission in submissions}:
             raise InputError(f"a submission is called {name}, like the {role.value} that Podium evaluates itself")
+    refused = _refused_archives(submissions, scratch or Path(gettempdir()))
     if parts is not None:
         parts.begin(but=frozenset(case.name for case in cases) if resume else frozenset())
     measured: list[Part] = []
     kept, why = 0, {}  # type: int, dict[str, Counter[str]]
     with ExitStack() as stack:
-        teams = [_Team.opening(submission, cases, stack, scratch) for submission in submissions]
+        teams = [
+            _Team(submission, None, refused[submission.name])
+            if submission.name in refused
+            else _Team.opening(submission, cases, stack, scratch)
+            for submission in submissions
+        ]
         built_in = tuple(Prediction(name, built_in=True) for name in challenge.built_in)
         recipe, known = made_by(challenge), parts if resume else None
         jobs = [
@@ -158,6 +169,29 @@ def made_by(challenge: Challenge) -> dict[str, Any]:
     }
 
 
+def _refused_archives(submissions: Sequence[Submission], folder: Path) -> dict[str, str]:
+    """Return which archives are not unpacked, and why; there must be room in the folder for all others together."""
+    needs, refused = {}, {}
+    for submission in submissions:
+        if submission.path.is_file():
+            try:
+                needs[submission.name] = room_needed(submission.path, submission.limits)
+            except (InputError, OSError) as error:
+                refused[submission.name] = str(error)
+            except RAISED as error:
+                refused[submission.name] = f"the submission cannot be opened ({described(error)})"
+    room = int(disk_usage(folder).free * ROOM_TAKEN)
+    if sum(needs.values()) > room:
+        largest = max(needs, key=lambda name: needs[name])
+        raise InputError(
+            f"the archives take {sum(needs.values()):,} bytes once unpacked, {needs[largest]:,} of them {largest}; "
+            f"on this disk there is room for {room:,}",
+            path=folder,
+            advice="Make room, or give an --out on a larger disk",
+        )
+    return refused
+
+
 @dataclass(frozen=True, slots=True)
 class _Team:
     submission: Submission
@@ -173,6 +207,8 @@ class _Team:
             if isinstance(error, OSError) and error.errno == errno.ENOSPC:
                 raise  # that is not the team's fault
             return cls(submission, None, str(error))
+        except RAISED as error:
+            return cls(submission, None, f"the submission cannot be opened ({described(error)})")
 
     def prediction(self, case: Case) -> Prediction:
         """Return where the prediction of a case lies, or why there is none."""
@@ -195,7 +231,12 @@ class _Team:
             seconds = seconds or {row: entry[0] for row, entry in read_timing(path).items()}
         except (InputError, OSError) as error:
             return {}, [f"{str(error).replace(f'{self.files.root}/', '')}; no timing is counted"], own
-        remarks = [f"{path.name}: there is no case called {row}" for row in sorted(set(seconds) - rows)]
+        except RAISED as error:
+            return {}, [f"{path.name} cannot be read ({described(error)}); no timing is counted"], own
+        strange = sorted(set(seconds) - rows)
+        remarks = [f"{path.name}: there is no case called {row}" for row in strange[:_MOST_STRANGE]]
+        if len(strange) > _MOST_STRANGE:
+            remarks.append(f"{path.name}: {len(strange) - _MOST_STRANGE:,} more names are no cases")
         if lacking := sorted(rows - set(seconds)):
             named = ", ".join(lacking[:_MOST_NAMED]) + (" …" if len(lacking) > _MOST_NAMED else "")
             remarks.append(f"{path.name}: no time counts, as there is none for {named}")
@@ -265,7 +306,7 @@ def _finished(
         if team.files is not None:
             team.files.use(hashes[name])
             remarks += team.files.unexpected(cases)
-        failures += [(name, "", "warning", remark) for remark in remarks]
+        failures += [(name, "", "warning", brief(remark)) for remark in remarks]
     return Evaluation(
         challenge=challenge,
         table=pl.concat([table, tabulated(seconds)]).sort("submission", "case", "unit", "target", "metric"),

@@ -175,7 +175,7 @@ def read_record(folder: Path) -> RunRecord:
                 advice="Use a newer Podium",
             )
         return RunRecord.model_validate(_from_first_schema(document) if number == 1 else document)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         if isinstance(error, InputError):
             raise
         first = error.errors()[0] if isinstance(error, ValidationError) else None

@@ -14,6 +14,7 @@ from functools import cached_property
 from itertools import islice, takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from unicodedata import normalize
 
 from podium.model import Case, InputError, Role
 from podium.model.errors import printable
@@ -35,7 +36,7 @@ _BESIDE = "preds"  # what organisers' scripts write beside the labels
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A team's predictions: a folder, an archive of one, or a single file; its limits, and what is odd about its place."""
+    """A team's predictions: a folder, an archive of one, or a single file; its limits, and what is odd of its place."""
 
     name: str
     path: Path
@@ -75,6 +76,7 @@ def find_submissions(
     if truth is not None:
         keep_apart(truth, [folder])
     submissions: dict[str, Submission] = {}
+    alike: dict[str, Path] = {}
     teams = _single_files(folder, single_files)
     alone = not teams and _is_one_team(folder)
     for path in [folder] if alone else sorted(folder.iterdir()):
@@ -89,9 +91,12 @@ def find_submissions(
         if path.name.startswith(".") or not (path.is_dir() or (name != path.name and path.is_file())):
             continue
         name = printable(name)
-        if name in submissions:
+        if (other := alike.setdefault(_alike(name), path)) != path:
             raise InputError(
-                f"two submissions are called {name}: {submissions[name].path.name} and {path.name}", path=folder
+                f"two submissions are called {name}, but perhaps for spaces or the way letters are encoded: "
+                f"{ascii(other.name)[1:-1]} and {ascii(path.name)[1:-1]}",
+                path=folder,
+                advice="Rename one of them",
             )
         role = Role.BASELINE if name in baselines else Role.REFERENCE if name in references else Role.COMPETITOR
         submissions[name] = Submission(
@@ -112,6 +117,11 @@ def find_submissions(
             advice=f"Did you mean {near[0]}?" if near else None,
         )
     return list(submissions.values())
+
+
+def _alike(name: str) -> str:
+    """Return what is left of a name without spaces, in one Unicode form: nobody could tell two of these apart."""
+    return "".join(normalize("NFKC", name).split())
 
 
 def _is_one_team(folder: Path) -> bool:
