@@ -11,7 +11,7 @@ from podium.challenges import get_challenge
 from podium.challenges.lvquan18 import demo
 from podium.model import InputError, Status
 from podium.ranking import leaderboard_of
-from podium.run import find_submissions, measure_all
+from podium.run import Problem, check_submission, find_submissions, measure_all
 
 INDICES = ["A1", "A2", "D1", "D2", "D3", *(f"RWT{n}" for n in range(1, 7))]
 
@@ -259,12 +259,12 @@ def test_check_says_everything_at_once(tmp_path):
     values[0, 3] = np.nan
     values[3:5, 20] = np.inf
     values[-1, 5] = 0.7
-    assert challenge.check(None, write_csv(tmp_path / "mine.csv", values)) == [
-        "the name is not of the form LVQUAN_*.mat, LVQUAN_*.txt, LVQUAN_*.csv",
+    odd = write_csv(tmp_path / "LVQUAN_y.csv", values)
+    assert challenge.check(None, odd) == [
         "A1 is missing or not finite for sub-01-04",
         "D2, D3 are missing or not finite for sub-02-01",
-        "Phase is neither 0 nor 1 for sub-01-06",
     ]
+    assert challenge.doubts(None, None, odd) == ["Phase is neither 0 nor 1 for sub-01-06"]
     savemat(good, {"areas_hat": values[:2].T, "dims_hat": values[2:4]})
     assert challenge.check(None, good) == [
         "areas_hat is 40 × 2, not 2 × n with one column for each image: transpose it (in MATLAB, areas_hat')",
@@ -272,9 +272,20 @@ def test_check_says_everything_at_once(tmp_path):
         "there is no variable rwt_hat",
         "there is no variable lv_phase_hat",
     ]
-    other = tmp_path / "notes.pdf"
-    other.touch()
-    assert challenge.check(None, other) == ["the name is not of the form LVQUAN_*.mat, LVQUAN_*.txt, LVQUAN_*.csv"]
+
+
+def test_other_files_are_no_problem_and_a_strange_phase_is_a_doubt(tmp_path):
+    team = tmp_path / "team"
+    team.mkdir()
+    (team / "notes.pdf").touch()
+    values = numbers()
+    values[-1, 5] = 0.7
+    write_csv(team / "LVQUAN_y.csv", values)
+    wanted = "unexpected file: predictions are called LVQUAN_*.mat, LVQUAN_*.txt, LVQUAN_*.csv"
+    assert check_submission(get_challenge("lvquan18"), team) == [
+        Problem("LVQUAN_y.csv", "Phase is neither 0 nor 1 for sub-01-06", warning=True),
+        Problem("notes.pdf", wanted, warning=True),
+    ]
 
 
 def test_a_run_with_every_kind_of_failure(truth, tmp_path):

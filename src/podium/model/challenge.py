@@ -128,6 +128,8 @@ class Challenge(BaseModel, ABC):
     """What a row is called, one and several."""
     cluster_words: ClassVar[tuple[str, str]] = ("cluster", "clusters")
     """What rows that are drawn together are called, one and several: a subject, where `cluster` names subjects."""
+    naming: ClassVar[tuple[str, ...]] = ()
+    """How predictions are called, whatever the truth: patterns such as `case_*.nii.gz`; none if that is not known."""
     time: ClassVar[Measure] = SECONDS
     """What a submission's timing.csv is recorded as."""
 
@@ -230,7 +232,14 @@ class Challenge(BaseModel, ABC):
     # Checking and showing.
 
     def check(self, case: Case | None, prediction: Path) -> list[str]:  # noqa: ARG002
-        """Say everything that is wrong with a prediction and can be seen without the truth."""
+        """Say everything that makes an evaluation refuse a prediction and can be seen without the truth."""
+        return []
+
+    def doubts(self, case: Case | None, truth: Any, prediction: Path) -> list[str]:  # noqa: ARG002
+        """Say what looks like a mistake in a prediction although an evaluation accepts it; both None without a truth.
+
+        It may also explain why one is refused.
+        """
         return []
 
     def views(self, case: Case, truth: Any, prediction: Path, *, images: Path | None = None) -> list[View]:  # noqa: ARG002

@@ -19,6 +19,8 @@ __all__ = ["Files", "Limits", "Submission", "find_submissions", "keep_apart", "o
 
 TIMING = "timing.csv"
 _OTHER_ARCHIVES = (".7z", ".rar", ".tar", ".tar.bz2", ".tar.xz", ".tar.zst")
+COMPANIONS = ("dataset.json", "plans.json", "predict_from_raw_data_args.json")
+"""What nnU-Net writes beside its predictions."""
 _IGNORED = (".", "__MACOSX")
 _MOST_REMARKS = 50
 _LINK = "is a symbolic link, which is not followed"
@@ -142,7 +144,8 @@ class Files:
     """What lies in a submission: plain files, and folders that may be a prediction of their own."""
 
     def __init__(self, folder: Path, cases: Sequence[Case] = (), *, limits: Limits | None = None) -> None:
-        most = (limits or Limits()).entries
+        self.limits = limits or Limits()
+        most = self.limits.entries
         patterns = [part for case in cases for name in case.expected for part in (name, name.partition("/")[0])]
         root = folder
         while True:  # archives often hold one folder that holds everything
@@ -186,6 +189,27 @@ class Files:
         """Return the names of all plain files and folders that do not lie in another."""
         return [entry for entry in self._entries if "/" not in entry]
 
+    def is_folder(self, name: str) -> bool:
+        """Return whether an entry is a folder."""
+        return name in self._folders
+
+    def called(self, cases: Iterable[Case]) -> list[str]:
+        """Return the entries that are called like a prediction of any of the cases."""
+        patterns = {pattern: None for case in cases for pattern in case.expected}
+        names = (name for pattern in patterns for name in _matching(self._known, self._entries, pattern))
+        return list(dict.fromkeys(names))
+
+    def strangers(self) -> list[str]:
+        """Return the files that nobody asked for, but for those that a program is known to leave there."""
+        return [
+            entry
+            for entry in self._entries
+            if entry not in self._used
+            and entry.partition("/")[0] not in self._used
+            and entry not in self._folders
+            and entry not in (TIMING, *COMPANIONS)
+        ]
+
     def strange(self) -> dict[str, str]:
         """Return what is neither a plain file nor a folder, and what it is; in folders that may be a prediction too."""
         strange = dict(self._strange)
@@ -219,12 +243,7 @@ class Files:
     def unexpected(self, cases: Sequence[Case]) -> list[str]:
         """Name the files that no case asked for, each with the nearest name that would have been right."""
         names = [case.expected[0] for case in cases if not self._used.intersection(case.expected)]
-        remarks = []
-        strangers = [
-            entry
-            for entry in self._entries
-            if entry not in self._used and entry.partition("/")[0] not in self._used and entry not in self._folders
-        ]
+        remarks, strangers = [], self.strangers()
         for entry in strangers[:_MOST_REMARKS]:
             near = get_close_matches(entry, names, n=1, cutoff=0.6)
             hint = f", is it meant to be {near[0]}?" if near else ""
@@ -269,7 +288,11 @@ def _check_plain(folder: Path, name: str) -> None:
 
 
 def _matching(known: Iterable[str], names: Sequence[str], pattern: str) -> list[str]:
-    """Return the names that a pattern matches; without wildcards that is looked up, since there may be many."""
+    """Return the names that a pattern matches; without wildcards that is looked up, since there may be many.
+
+    A wildcard does not stand for the end of a folder's name.
+    """
     if any(character in pattern for character in "*?["):
-        return [name for name in names if fnmatchcase(name, pattern)]
+        depth = pattern.count("/")
+        return [name for name in names if name.count("/") == depth and fnmatchcase(name, pattern)]
     return [pattern] if pattern in known else []

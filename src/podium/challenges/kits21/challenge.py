@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar, Literal
@@ -13,6 +12,7 @@ from podium.challenges.kits21.annotations import Sampled, read_fused, read_sampl
 from podium.challenges.kits21.views import slices
 from podium.io import read_label_map
 from podium.metrics import dice, overlap, structures, surface_dice, surface_distances
+from podium.metrics.mixups import volume_doubts
 from podium.model import (
     TOLERANCE_SCALES,
     Case,
@@ -60,6 +60,7 @@ class KiTS21(RatedChallenge):
     editions: ClassVar[tuple[str, ...]] = ("document", "code")
     scoring_options: ClassVar[tuple[str, ...]] = ("tolerance_scale",)
     version: ClassVar[int] = 2
+    naming: ClassVar[tuple[str, ...]] = ("case_*.nii.gz", "case_*.nii")
     summary: ClassVar[str] = (
         "Kidneys, tumours and cysts in CT. Dice and surface Dice of kidney and mass, mass, and tumour are averaged "
         "over cases; each of the six values ranks the teams, and the lowest average rank wins. A failed case scores 0."
@@ -147,19 +148,25 @@ class KiTS21(RatedChallenge):
             raise InputError(
                 f"wrong geometry: reference and prediction have {'; '.join(differences)}",
                 path=path,
-                advice="Save it with the reference's header, or ask for --geometry shape",
+                advice="Resample it onto the reference's grid (its header alone is right only for voxels in its order: "
+                "podium check --truth tells), or ask for --geometry shape",
             )
         if strange := _strange(guess):
             raise InputError(strange, path=path)
         return f"accepted although {'; '.join(differences)} differ" if differences else ""
 
-    def check(self, case: Case | None, prediction: Path) -> list[str]:
+    def check(self, case: Case | None, prediction: Path) -> list[str]:  # noqa: ARG002
         """Say what is wrong with a prediction, as far as it can be seen without the truth."""
-        problems = []
-        if case is None and not re.fullmatch(r"case_\d{5}\.nii(\.gz)?", prediction.name):
-            problems.append("the name is not of the form case_00000.nii.gz")
         strange = _strange(read_label_map(prediction, dimensions=3))
-        return [*problems, strange] if strange else problems
+        return [strange] if strange else []
+
+    def doubts(self, case: Case | None, truth: LabelMap | Sampled | None, prediction: Path) -> list[str]:
+        """Say whether everything is background, labels are swapped, or voxels or header are turned."""
+        guess = read_label_map(prediction, dimensions=3)
+        if isinstance(truth, Sampled):
+            assert case is not None
+            truth = read_fused(case, method="majority")
+        return volume_doubts(guess, truth)
 
     def views(
         self, case: Case, truth: LabelMap | Sampled, prediction: Path, *, images: Path | None = None
