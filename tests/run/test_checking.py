@@ -113,6 +113,24 @@ def test_what_a_challenge_doubts_is_a_warning_with_the_truth_and_without(folders
     ]
 
 
+def test_what_a_file_makes_a_library_raise_is_said_and_ends_nothing(folders, monkeypatch):
+    truth, teams = folders
+
+    def fail(*_):
+        raise ValueError("too strange")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Landmarks, "check", fail)
+        refused = [p for p in check_submission(Landmarks(), teams / "bad", truth=truth) if p.file == "002.txt"]
+        assert refused == [Problem("002.txt", "it cannot be read (ValueError: too strange)")]
+    monkeypatch.setattr(Landmarks, "doubts", fail)
+    doubt = "it cannot be looked at closely (ValueError: too strange)"
+    for given in (None, truth):
+        assert check_submission(Landmarks(), teams / "good", truth=given) == [
+            Problem(f"{number}.txt", doubt, warning=True) for number in NUMBERS
+        ]
+
+
 def test_check_and_evaluate_agree(tmp_path):
     truth, teams = write_landmarks(tmp_path, {"good": {}})
     assert_check_agrees(Landmarks(), truth=truth, submission=teams / "good", scratch=tmp_path / "scratch")

@@ -11,7 +11,7 @@ from podium.io import noting_files, read_timing
 from podium.model import Case, Challenge, InputError, Status
 from podium.model.errors import printable
 from podium.run.engine import found_cases
-from podium.run.measuring import CaseJob, Prediction, measure_case
+from podium.run.measuring import RAISED, CaseJob, Prediction, described, measure_case
 from podium.run.naming import nothing_in_common, teams_within
 from podium.run.submissions import COMPANIONS, JOBS, TIMING, Files, Limits, Submission, keep_apart, opened
 from podium.run.unpacking import ARCHIVES
@@ -144,6 +144,8 @@ def _doubts(doubts: Callable[[], list[str]]) -> list[str]:
         return doubts()
     except (InputError, OSError):
         return []
+    except RAISED as error:
+        return [f"it cannot be looked at closely ({described(error)})"]
 
 
 def _unexpected(files: Files, cases: Sequence[Case]) -> list[Problem]:
@@ -168,6 +170,8 @@ def _problems_of(check: Callable[[], list[str]], root: Path, path: Path) -> list
         lines = check()
     except (InputError, OSError) as error:
         lines = [str(error)]
+    except RAISED as error:
+        lines = [f"it cannot be read ({described(error)})"]
     return [Problem(name, _plain(what, root, path)) for what in lines]
 
 
