@@ -115,7 +115,9 @@ def check(
     rules: str | None = None,
     options: Options | None = None,
 ) -> list[Problem]:
-    """Return everything that is wrong with a submission before it is sent; nothing if it would be accepted.
+    """Return everything that is wrong with a submission before it is sent, or looks so.
+
+    It would be accepted if every problem is a `warning`.
 
     Parameters
     ----------

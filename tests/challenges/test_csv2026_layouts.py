@@ -97,6 +97,7 @@ def test_predictions_beside_the_labels_are_read_with_a_warning(val, tmp_path):
     assert "lies in the folder of the truth, beside the labels" in run.failures["reason"][0]
     remarks = podium.check("csv2026", val / "preds", truth=val)
     assert ["lies in the folder of the truth, beside the labels" in remark.what for remark in remarks] == [True]
+    assert all(remark.warning for remark in remarks)
 
 
 def test_teams_and_archives_beside_the_labels(val, tmp_path):

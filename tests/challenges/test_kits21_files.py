@@ -68,6 +68,10 @@ def test_what_a_container_put_out_beside_other_things(truth, tmp_path, place):
     run = podium.evaluate("kits21", truth=truth, submissions=tmp_path / "teams", out=tmp_path / "run")
     assert set(run.measurements["value"]) == {1.0}
     assert run.failures["reason"].to_list() == ["log.txt: unexpected file"]
+    for given in (truth, None):
+        assert [(problem.file, problem.warning) for problem in podium.check("kits21", team, truth=given)] == [
+            ("log.txt", True)
+        ]
 
 
 def test_a_container_that_was_run_once_for_each_case(truth, tmp_path):

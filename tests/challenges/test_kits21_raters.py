@@ -17,7 +17,7 @@ from podium.io import read_label_map, write_label_map
 from podium.metrics import dice, overlap, surface_dice, surface_distances
 from podium.model import InputError, LabelMap, Role, Status
 from podium.ranking import leaderboard_of
-from podium.run import find_submissions, measure_all
+from podium.run import check_submission, find_submissions, measure_all
 
 pytestmark = pytest.mark.slow
 
@@ -332,3 +332,15 @@ def test_names_and_order_by_hand(tmp_path):
         assert [panel.panel.members[member] for member in group] == sorted(names)
     labels = panel.annotations.whole(panel.annotations.paint(panel.samples[0])).array
     assert (labels[3, 5, 5], labels[5, 5, 5], labels[7, 5, 5], labels[9, 5, 5]) == (1, 2, 2, 3)
+
+
+def test_a_check_against_samples_doubts_what_is_swapped(folders):
+    """The reference of several annotators is their majority; values are still those of an evaluation."""
+    truth, teams = folders
+    challenge = get_challenge("kits21", edition="code")
+    assert check_submission(challenge, teams / "good", truth=truth) == []
+    path = teams / "good" / "case_00003.nii.gz"
+    write(path, np.array([0, 2, 1], np.uint8)[read_label_map(path).array])
+    (problem,) = check_submission(challenge, teams / "good", truth=truth)
+    assert (problem.file, problem.warning) == (path.name, True)
+    assert problem.what.startswith("labels 1 and 2 look swapped")

@@ -10,7 +10,7 @@ from podium.challenges import get_challenge
 from podium.challenges.lvquan18 import demo
 from podium.model import InputError, Status
 from podium.ranking import leaderboard_of
-from podium.run import find_submissions, measure_all
+from podium.run import Problem, check_submission, find_submissions, measure_all
 
 
 @pytest.fixture
@@ -178,10 +178,12 @@ def test_check_says_everything_at_once(tmp_path):
     values[-1, 5] = 0.7
     values[5, 7:9] = -0.1, 1.5
     values[2, 8] = 30
-    assert challenge.check(None, write_csv(tmp_path / "mine.csv", values)) == [
-        "the name is not of the form LVQUAN_*.mat, LVQUAN_*.txt, LVQUAN_*.csv",
+    odd = write_csv(tmp_path / "LVQUAN_y.csv", values)
+    assert challenge.check(None, odd) == [
         "A1 is missing or not finite for sub-01-04",
         "D2, D3 are missing or not finite for sub-02-01",
+    ]
+    assert challenge.doubts(None, None, odd) == [
         "D1, RWT1: outside 0 to 1 for sub-01-08, sub-01-09; numbers are normalised, not in mm",
         "Phase is neither 0 nor 1 for sub-01-06",
     ]
@@ -192,9 +194,20 @@ def test_check_says_everything_at_once(tmp_path):
         "there is no variable rwt_hat",
         "there is no variable lv_phase_hat",
     ]
-    other = tmp_path / "notes.pdf"
-    other.touch()
-    assert challenge.check(None, other) == ["the name is not of the form LVQUAN_*.mat, LVQUAN_*.txt, LVQUAN_*.csv"]
+
+
+def test_other_files_are_no_problem_and_a_strange_phase_is_a_doubt(tmp_path):
+    team = tmp_path / "team"
+    team.mkdir()
+    (team / "notes.pdf").touch()
+    values = numbers()
+    values[-1, 5] = 0.7
+    write_csv(team / "LVQUAN_y.csv", values)
+    wanted = "unexpected file: predictions are called LVQUAN_*.mat, LVQUAN_*.txt, LVQUAN_*.csv"
+    assert check_submission(get_challenge("lvquan18"), team) == [
+        Problem("LVQUAN_y.csv", "Phase is neither 0 nor 1 for sub-01-06", warning=True),
+        Problem("notes.pdf", wanted, warning=True),
+    ]
 
 
 def test_a_run_with_every_kind_of_failure(truth, tmp_path):

@@ -198,8 +198,11 @@ def test_check_of_the_one_file(truth, tmp_path):
     (tmp_path / "other.zip").touch()  # what lies beside it is nobody's business
     assert podium.check("lvquan18", good, truth=truth) == []
     bad = write_txt(tmp_path / "mine.txt", numbers(30))
-    assert [problem.file for problem in podium.check("lvquan18", bad)] == ["mine.txt"]
-    problems = podium.check("lvquan18", bad, truth=truth)
-    assert {problem.what for problem in problems} >= {"missing"}
+    assert [(problem.file, problem.warning) for problem in podium.check("lvquan18", bad)] == [
+        ("", False),
+        ("mine.txt", True),
+    ]
+    (problem,) = podium.check("lvquan18", bad, truth=truth)
+    assert problem.what.startswith("truth and predictions share no name: LVQUAN_*.mat expected, there is mine.txt")
     with pytest.raises(InputError, match="this is a single file"):
         podium.check("kits21", good)

@@ -9,6 +9,7 @@ import pytest
 import SimpleITK
 
 import podium
+from podium.run import Problem
 
 SLUG = "mri-linac-series-targets"
 FRAMES = {"Z_001": 9, "Z_002": 12}
@@ -66,6 +67,8 @@ def test_outputs_mounted_into_a_folder_for_each_case(truth, tmp_path, place):
     )
     assert dice_of(run, "ours") == EXPECTED
     assert run.failures.is_empty()
+    for given in (truth, None):
+        assert podium.check("trackrad2025", tmp_path / "teams" / "ours", truth=given) == []
 
 
 def test_one_case_alone_is_not_mistaken_for_the_folder_of_a_team(truth, tmp_path):
@@ -131,6 +134,24 @@ def test_teams_as_downloaded_from_the_platform(truth, tmp_path, key):
     assert set(times.select("submission", "case", "value").iter_rows()) == {
         (team, case, 2.5 + place) for team in ("ours", "packed", "theirs") for place, case in enumerate(FRAMES)
     }
+
+
+def test_a_download_is_checked_as_it_is_evaluated(truth, tmp_path):
+    """Without the truth nobody can tell which case an output is of, and that is all that is said."""
+    for team in ("ours", "theirs"):
+        download(tmp_path / "teams" / team)
+    ours = tmp_path / "teams" / "ours"
+    assert podium.check("trackrad2025", ours, truth=truth) == []
+    said = [Problem("predictions.json", "only with the truth can be told which case an output is of", warning=True)]
+    assert podium.check("trackrad2025", ours) == podium.check("kits21", ours) == said
+    several = Problem("", "this holds several teams (ours, theirs): check one of them at a time")
+    for given in (truth, None):
+        assert podium.check("trackrad2025", tmp_path / "teams", truth=given) == [several]
+    jobs = json.loads((ours / "predictions.json").read_text())
+    jobs.append({"pk": "x", "inputs": []})
+    (ours / "predictions.json").write_text(json.dumps(jobs))
+    (problem,) = podium.check("trackrad2025", ours, truth=truth)
+    assert (problem.file, problem.warning) == ("predictions.json", True)
 
 
 def test_jobs_are_told_apart_by_their_inputs_and_not_by_their_order(truth, tmp_path):

@@ -377,8 +377,9 @@ def small_disk(tmp_path):
     subprocess.run(["umount", disk], check=True)
 
 
+@pytest.mark.parametrize("alone", [False, True], ids=["an archive", "alone in a folder"])
 @pytest.mark.parametrize("suffix", [".zip", ".tar.gz"])
-def test_a_disk_too_small_is_told_with_the_right_name_before_anybody_fails(small_disk, tmp_path, suffix):
+def test_a_disk_too_small_is_told_with_the_right_name_before_anybody_fails(small_disk, tmp_path, suffix, alone):
     truth, teams = write_landmarks(tmp_path, {"big": {}, "modest": {}, "small": {}})
     for name, size in (("big", 7 * 2**20), ("modest", 2**20), ("small", 10)):
         noise = np.random.default_rng(1).bytes(size)
@@ -386,10 +387,14 @@ def test_a_disk_too_small_is_told_with_the_right_name_before_anybody_fails(small
         kind = {".zip": "zip", ".tar.gz": "gztar"}[suffix]
         shutil.make_archive(str(teams / name), kind, teams / name)
         shutil.rmtree(teams / name)
+        if alone:
+            (teams / name).mkdir()
+            (teams / f"{name}{suffix}").rename(teams / name / f"preds{suffix}")
     with pytest.raises(InputError, match="of them big; on this disk there is room for") as caught:
         podium.evaluate(Landmarks(), truth=truth, submissions=teams, out=small_disk / "run", jobs=1)
     assert "modest" not in str(caught.value)
     assert not list((small_disk / "run").glob("*.csv"))
-    (teams / f"big{suffix}").unlink()
+    (teams / "big" / f"preds{suffix}" if alone else teams / f"big{suffix}").rename(tmp_path / "big")
+    shutil.rmtree(teams / "big", ignore_errors=True)
     run = podium.evaluate(Landmarks(), truth=truth, submissions=teams, out=small_disk / "other", jobs=1)
     assert set(run.leaderboard.places) == {"modest", "small"}

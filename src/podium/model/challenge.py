@@ -230,6 +230,11 @@ class Challenge(BaseModel, ABC):
         """Name the rows of a case: itself, or what its one file holds."""
         return (case.name,)
 
+    @property
+    def naming(self) -> tuple[str, ...]:
+        """How predictions are called, whatever the truth: patterns such as `case_*.nii.gz`; none if not known."""
+        return ()
+
     def cluster(self, row: str) -> str:
         """Name what a row is drawn with when cases are resampled: itself, or the subject it belongs to."""
         return row
@@ -252,7 +257,14 @@ class Challenge(BaseModel, ABC):
     # Checking and showing.
 
     def check(self, case: Case | None, prediction: Path) -> list[str]:  # noqa: ARG002
-        """Say everything that is wrong with a prediction and can be seen without the truth."""
+        """Say everything that makes an evaluation refuse a prediction and can be seen without the truth."""
+        return []
+
+    def doubts(self, case: Case | None, truth: Any, prediction: Path) -> list[str]:  # noqa: ARG002
+        """Say what looks like a mistake in a prediction although an evaluation accepts it; both None without a truth.
+
+        It may also explain why one is refused.
+        """
         return []
 
     def views(self, case: Case, truth: Any, prediction: Path, *, images: Path | None = None) -> list[View]:  # noqa: ARG002

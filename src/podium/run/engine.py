@@ -19,9 +19,10 @@ from podium.io import read_timing
 from podium.model import Case, Challenge, InputError, Role, Status, Value
 from podium.model.errors import brief
 from podium.run.measuring import RAISED, CaseJob, Done, Prediction, described, measure_case, tabulated
+from podium.run.naming import nothing_in_common, teams_within
 from podium.run.parts import Part, Parts, digests
 from podium.run.pools import Pool, Threads
-from podium.run.submissions import JOBS, Files, Submission, opened
+from podium.run.submissions import JOBS, Files, Submission, archive_of, opened
 from podium.run.unpacking import ROOM_TAKEN, room_needed
 
 __all__ = ["Evaluation", "found_cases", "made_by", "measure_all"]
@@ -105,8 +106,6 @@ def measure_all(
         if name in {submission.name for submission in submissions}:
             raise InputError(f"a submission is called {name}, like the {role.value} that Podium evaluates itself")
     refused = _refused_archives(submissions, scratch or Path(gettempdir()))
-    if parts is not None:
-        parts.begin(but=frozenset(case.name for case in cases) if resume else frozenset())
     measured: list[Part] = []
     kept, why = 0, {}  # type: int, dict[str, Counter[str]]
     with ExitStack() as stack:
@@ -116,11 +115,16 @@ def measure_all(
             else _Team.opening(submission, cases, stack, scratch)
             for submission in submissions
         ]
+        predictions = [tuple(team.prediction(case) for team in teams) for case in cases]
+        if all(prediction.status is Status.MISSING for of_case in predictions for prediction in of_case):
+            _refuse_strangers(cases, teams)
+        if parts is not None:
+            parts.begin(but=frozenset(case.name for case in cases) if resume else frozenset())
         built_in = tuple(Prediction(name, built_in=True) for name in challenge.built_in)
         recipe, known = made_by(challenge), parts if resume else None
         jobs = [
-            CaseJob(challenge, case, truth, (*(team.prediction(case) for team in teams), *built_in), recipe, known)
-            for case in cases
+            CaseJob(challenge, case, truth, (*of_case, *built_in), recipe, known)
+            for case, of_case in zip(cases, predictions, strict=True)
         ]
         for number, done in enumerate((pool or Threads()).done(measure_case, jobs), start=1):
             if parts is None:
@@ -173,13 +177,13 @@ def _refused_archives(submissions: Sequence[Submission], folder: Path) -> dict[s
     """Return which archives are not unpacked, and why; there must be room in the folder for all others together."""
     needs, refused = {}, {}
     for submission in submissions:
-        if submission.path.is_file():
-            try:
-                needs[submission.name] = room_needed(submission.path, submission.limits)
-            except (InputError, OSError) as error:
-                refused[submission.name] = str(error)
-            except RAISED as error:
-                refused[submission.name] = f"the submission cannot be opened ({described(error)})"
+        try:
+            if archive := archive_of(submission.path, submission.limits):
+                needs[submission.name] = room_needed(archive, submission.limits)
+        except (InputError, OSError) as error:
+            refused[submission.name] = str(error)
+        except RAISED as error:
+            refused[submission.name] = f"the submission cannot be opened ({described(error)})"
     room = int(disk_usage(folder).free * ROOM_TAKEN)
     if sum(needs.values()) > room:
         largest = max(needs, key=lambda name: needs[name])
@@ -241,6 +245,18 @@ class _Team:
             named = ", ".join(lacking[:_MOST_NAMED]) + (" …" if len(lacking) > _MOST_NAMED else "")
             remarks.append(f"{path.name}: no time counts, as there is none for {named}")
         return {row: value for row, value in seconds.items() if row in rows}, remarks, own
+
+
+def _refuse_strangers(cases: Sequence[Case], teams: Sequence[_Team]) -> None:
+    """Stop where no submission has anything that is called like a prediction: somebody gave the wrong folder."""
+    submissions = {team.submission.path: team.files for team in teams if team.files is not None}
+    for path, files in submissions.items():
+        if within := teams_within(files, cases):
+            raise InputError(
+                f"this holds several teams ({within})", path=path, advice="Give this folder as the submissions"
+            )
+    if what := nothing_in_common(cases, list(submissions.values())):
+        raise InputError(what, advice="Is this the truth of these submissions? podium check looks at one of them")
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,11 +22,13 @@ from podium.model.measure import SECONDS
 from podium.run.jobs import PlatformJobs, read_jobs
 from podium.run.unpacking import ARCHIVES, Limits, unpack
 
-__all__ = ["Files", "Limits", "Submission", "find_submissions", "keep_apart", "opened"]
+__all__ = ["Files", "Limits", "Submission", "archive_of", "find_submissions", "keep_apart", "opened"]
 
 TIMING = "timing.csv"
 JOBS = "predictions.json"
 _OTHER_ARCHIVES = (".7z", ".rar", ".tar", ".tar.bz2", ".tar.xz", ".tar.zst")
+COMPANIONS = ("dataset.json", "plans.json", "predict_from_raw_data_args.json")
+"""What nnU-Net writes beside its predictions."""
 _IGNORED = (".", "__MACOSX")
 _MOST_REMARKS = 50
 _LINK = "is a symbolic link, which is not followed"
@@ -92,9 +94,9 @@ def find_submissions(
             continue
         name = printable(name)
         if (other := alike.setdefault(_alike(name), path)) != path:
+            nearly = "" if name in submissions else ", but for spaces or the way letters are encoded"
             raise InputError(
-                f"two submissions are called {name}, but perhaps for spaces or the way letters are encoded: "
-                f"{ascii(other.name)[1:-1]} and {ascii(path.name)[1:-1]}",
+                f"two submissions are called {name}{nearly}: {ascii(other.name)[1:-1]} and {ascii(path.name)[1:-1]}",
                 path=folder,
                 advice="Rename one of them",
             )
@@ -195,28 +197,27 @@ def opened(
     Limits are the submission's own unless others are given.
     """
     limits = limits or submission.limits
-    path = _only_archive(submission.path, limits) or submission.path
-    if path.is_dir():
+    path = submission.path
+    if archive := archive_of(path, limits):
+        with TemporaryDirectory(prefix="podium-", dir=scratch) as name:
+            unpack(archive, Path(name), limits)
+            yield Files(Path(name), cases, limits=limits, remarks=submission.remarks)
+    elif path.is_dir():
         yield Files(path, cases, limits=limits, remarks=submission.remarks)
-        return
-    if not path.is_file():
-        raise InputError("this is neither a folder nor a plain file", path=path)
-    if not path.name.lower().endswith(ARCHIVES):
+    elif path.is_file():
         yield Files(path.parent, limits=limits, only=path.name, remarks=submission.remarks)
-        return
-    with TemporaryDirectory(prefix="podium-", dir=scratch) as name:
-        unpack(path, Path(name), limits)
-        yield Files(Path(name), cases, limits=limits, remarks=submission.remarks)
+    else:
+        raise InputError("this is neither a folder nor a plain file", path=path)
 
 
-def _only_archive(folder: Path, limits: Limits) -> Path | None:
-    """Return the archive that is all a folder holds, as organisers ask for preds.tar.gz; None if it holds other."""
-    if not folder.is_dir():
-        return None
-    entries = list(_listed(folder, limits.entries))
-    if len(entries) != 1 or not entries[0].is_file(follow_symlinks=False):
-        return None
-    return folder / entries[0].name if entries[0].name.lower().endswith(ARCHIVES) else None
+def archive_of(path: Path, limits: Limits) -> Path | None:
+    """Return the archive that a submission is, or that is all its folder holds, as organisers ask for preds.tar.gz."""
+    if path.is_dir():
+        entries = list(_listed(path, limits.entries))
+        if len(entries) != 1 or not entries[0].is_file(follow_symlinks=False):
+            return None
+        path = path / entries[0].name
+    return path if path.is_file() and path.name.lower().endswith(ARCHIVES) else None
 
 
 class Files:
@@ -232,7 +233,8 @@ class Files:
         remarks: Sequence[str] = (),
     ) -> None:
         self._remarks, self._only = list(remarks), only
-        most = (limits or Limits()).entries
+        self.limits = limits or Limits()
+        most = self.limits.entries
         patterns = [pattern for case in cases for pattern in case.expected]
         depth = max([2, *(1 + pattern.count("/") for pattern in patterns)])
         self.root = folder
@@ -283,6 +285,27 @@ class Files:
     def top(self) -> list[str]:
         """Return the names of all plain files and folders that do not lie in another."""
         return [entry for entry in self._entries if "/" not in entry]
+
+    def is_folder(self, name: str) -> bool:
+        """Return whether an entry is a folder."""
+        return name in self._folders
+
+    def called(self, cases: Iterable[Case]) -> list[str]:
+        """Return the entries that are called like a prediction of any of the cases."""
+        patterns = {pattern: None for case in cases for pattern in case.expected}
+        names = (name for pattern in patterns for name in _matching(self._known, self._entries, pattern))
+        return list(dict.fromkeys(names))
+
+    def strangers(self) -> list[str]:
+        """Return the files that nobody asked for, but for those that a program is known to leave there."""
+        return [
+            entry
+            for entry in self._entries
+            if entry not in self._used
+            and entry.partition("/")[0] not in self._used
+            and entry not in self._folders
+            and entry not in (TIMING, *COMPANIONS)
+        ]
 
     def strange(self) -> dict[str, str]:
         """Return what is neither a plain file nor a folder, and what it is; in folders that may be a prediction too."""
@@ -348,12 +371,7 @@ class Files:
         What else is odd about the submission comes first.
         """
         names = [case.expected[0] for case in cases if not self._used.intersection(case.expected)]
-        remarks = list(self._remarks)
-        strangers = [
-            entry
-            for entry in self._entries
-            if entry not in self._used and entry.partition("/")[0] not in self._used and entry not in self._folders
-        ]
+        remarks, strangers = list(self._remarks), self.strangers()
         for entry in strangers[:_MOST_REMARKS]:
             near = get_close_matches(entry, names, n=1, cutoff=0.6)
             hint = f", is it meant to be {near[0]}?" if near else ""
@@ -398,9 +416,12 @@ def _check_plain(folder: Path, name: str) -> None:
 
 
 def _matching(known: Iterable[str], names: Sequence[str], pattern: str) -> list[str]:
-    """Return the sorted names that a pattern matches, looked up by all before a wildcard, since there may be many."""
+    """Return the sorted names that a pattern matches, looked up by all before a wildcard, since there may be many.
+
+    A wildcard does not stand for the end of a folder's name.
+    """
     if wild := re.search(r"[*?[]", pattern):
-        start = bisect_left(names, pattern[: wild.start()])
+        start, depth = bisect_left(names, pattern[: wild.start()]), pattern.count("/")
         near = takewhile(lambda name: name.startswith(pattern[: wild.start()]), islice(names, start, None))
-        return [name for name in near if fnmatchcase(name, pattern)]
+        return [name for name in near if name.count("/") == depth and fnmatchcase(name, pattern)]
     return [pattern] if pattern in known else []

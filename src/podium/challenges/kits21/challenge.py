@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
@@ -23,6 +22,7 @@ from podium.challenges.kits21.spacing import (
 from podium.challenges.kits21.views import slices
 from podium.io import read_label_map
 from podium.metrics import dice, overlap, structures, surface_dice, surface_distances
+from podium.metrics.mixups import volume_doubts
 from podium.model import (
     TOLERANCE_SCALES,
     Case,
@@ -66,6 +66,18 @@ def _surface_dice(tolerances: Mapping[str, float], scale: float, ending: str) ->
     )
 
 
+def _expected(case: str) -> tuple[str, ...]:
+    """Return how a prediction may be called.
+
+    A container puts all predictions into one folder, or runs for each case in a folder of its own.
+    """
+    output = "images/kidney-tumor-and-cyst"
+    alone = (f"{case}{suffix}" for suffix in (".nii.gz", ".nii", ".mha"))
+    together = (f"{place}{output}/{case}.mha" for place in ("", "output/"))
+    apart = (f"{case}/{place}{output}/*.mha" for place in ("", "output/"))
+    return *alone, *together, *apart
+
+
 class KiTS21(RatedChallenge):
     """Dice and surface Dice of three hierarchical regions; six ranks, averaged."""
 
@@ -75,6 +87,7 @@ class KiTS21(RatedChallenge):
     editions: ClassVar[tuple[str, ...]] = ("document", "code")
     scoring_options: ClassVar[tuple[str, ...]] = ("tolerance_scale",)
     version: ClassVar[int] = 2
+    naming: ClassVar[tuple[str, ...]] = _expected("case_*")
     summary: ClassVar[str] = (
         "Kidneys, tumours and cysts in CT. Dice and surface Dice of kidney and mass, mass, and tumour are averaged "
         "over cases; each of the six values ranks the teams, and the lowest average rank wins. A failed case scores 0."
@@ -141,7 +154,7 @@ class KiTS21(RatedChallenge):
                 raise InputError(f"this case has no aggregated_{self.reference}_seg.nii.gz", path=folder)
         nested = {path.parent.name: path for path in truth.glob(f"case_*/aggregated_{self.reference}_seg.nii.gz")}
         flat = {path.name.removesuffix(".nii.gz"): path for path in truth.glob("case_*.nii.gz")}
-        return [_case(name, path) for name, path in sorted((flat | nested).items())]
+        return [Case(name, (path,), _expected(name)) for name, path in sorted((flat | nested).items())]
 
     def _annotated_cases(self, truth: Path) -> list[Case]:
         """Find the cases, all of which must have separate annotations."""
@@ -213,19 +226,25 @@ class KiTS21(RatedChallenge):
             raise InputError(
                 f"wrong geometry: reference and prediction have {'; '.join(differences)}",
                 path=path,
-                advice="Save it with the reference's header, or ask for --geometry shape",
+                advice="Resample it onto the reference's grid (its header alone is right only for voxels in its order: "
+                "podium check --truth tells), or ask for --geometry shape",
             )
         if strange := _strange(guess):
             raise InputError(strange, path=path)
         return f"accepted although {'; '.join(differences)} differ" if differences else ""
 
-    def check(self, case: Case | None, prediction: Path) -> list[str]:
+    def check(self, case: Case | None, prediction: Path) -> list[str]:  # noqa: ARG002
         """Say what is wrong with a prediction, as far as it can be seen without the truth."""
-        problems = []
-        if case is None and not re.fullmatch(r"case_\d{5}\.(nii|nii\.gz|mha)", prediction.name):
-            problems.append("the name is not of the form case_00000.nii.gz (or .nii, .mha)")
         strange = _strange(read_label_map(prediction, dimensions=3))
-        return [*problems, strange] if strange else problems
+        return [strange] if strange else []
+
+    def doubts(self, case: Case | None, truth: LabelMap | Sampled | None, prediction: Path) -> list[str]:
+        """Say whether everything is background, labels are swapped, or voxels or header are turned."""
+        guess = read_label_map(prediction, dimensions=3)
+        if isinstance(truth, Sampled):
+            assert case is not None
+            truth = read_fused(case, method="majority", reference=self.reference)
+        return volume_doubts(guess, truth)
 
     def views(
         self, case: Case, truth: LabelMap | Sampled, prediction: Path, *, images: Path | None = None
@@ -243,7 +262,7 @@ class KiTS21(RatedChallenge):
     def rated_cases(self, truth: Path) -> list[Case]:
         """Find case_00000 with its annotations, segmentations/kidney_instance-1_annotation-1.nii.gz and so on."""
         return [
-            _case(folder.name, *sorted((folder / "segmentations").glob("*.nii.gz")))
+            Case(folder.name, tuple(sorted((folder / "segmentations").glob("*.nii.gz"))), _expected(folder.name))
             for folder in sorted(truth.glob("case_*/"))
         ]
 
@@ -325,15 +344,6 @@ class KiTS21(RatedChallenge):
                 rows = {"all": np.mean(list(rows.values()), axis=0)}
             criteria += [mean_column(measure.at(r).as_column(), values, weights) for r, values in rows.items()]
         return average_of_ranks(criteria, among=ranked, emphasis=self.emphasis)
-
-
-def _case(name: str, *files: Path) -> Case:
-    """Return a case; a container puts all predictions into one folder, or runs for each case in a folder of its own."""
-    output = "images/kidney-tumor-and-cyst"
-    alone = (f"{name}{suffix}" for suffix in (".nii.gz", ".nii", ".mha"))
-    together = (f"{place}{output}/{name}.mha" for place in ("", "output/"))
-    apart = (f"{name}/{place}{output}/*.mha" for place in ("", "output/"))
-    return Case(name, files, (*alone, *together, *apart))
 
 
 def _strange(labels: LabelMap) -> str:

@@ -37,6 +37,7 @@ class LVQuan18(Challenge):
     editions: ClassVar[tuple[str, ...]] = ("document", "code")
     scoring_options: ClassVar[tuple[str, ...]] = ("holm", "per_subject")
     version: ClassVar[int] = 3
+    naming: ClassVar[tuple[str, ...]] = FILES
     single_files: ClassVar[tuple[str, ...]] = FILES
     row_words: ClassVar[tuple[str, str]] = ("image", "images")
     cluster_words: ClassVar[tuple[str, str]] = ("subject", "subjects")
@@ -94,18 +95,17 @@ class LVQuan18(Challenge):
 
     def check(self, case: Case | None, prediction: Path) -> list[str]:  # noqa: ARG002
         """Say what is wrong with a prediction, as far as it can be seen without the truth."""
-        problems = [] if _well_named(prediction) else [f"the name is not of the form {', '.join(FILES)}"]
-        if prediction.suffix.lower() not in SUFFIXES:
-            return problems
-        sheet, sheet_problems = inspect_sheet(prediction)
-        problems += sheet_problems
+        sheet, problems = inspect_sheet(prediction)
         if sheet is None:
             return problems
         gaps: dict[tuple[str, ...], list[str]] = {}
         for name, numbers in zip(NAMES, (*sheet.indices.T, sheet.phase), strict=True):
             gaps.setdefault(tuple(_where(sheet.images, ~np.isfinite(numbers))), []).append(name)
-        problems += [f"{no_number(names)} for {shortened(images)}" for images, names in gaps.items() if images]
-        return problems + _odd_numbers(sheet)
+        return problems + [f"{no_number(names)} for {shortened(images)}" for images, names in gaps.items() if images]
+
+    def doubts(self, case: Case | None, truth: Sheet | None, prediction: Path) -> list[str]:  # noqa: ARG002
+        """Say where numbers are not normalised, and where the phase is none; it counts as wrong."""
+        return _odd_numbers(read_sheet(prediction))
 
     def notes(self, cube: Cube) -> tuple[str, ...]:
         """Say in which unit errors are, how differences were tested, and which correlations do not exist."""

@@ -126,6 +126,11 @@ class TUSREC(Challenge):
             )
         return [replace(scan, files=(*scan.files, keys), expected=(*scan.expected, METRICS)) for scan in scans]
 
+    @property
+    def naming(self) -> tuple[str, ...]:
+        """How predictions are called; or what the organisers' container writes about all of them."""
+        return ("sub*__*.h5", "sub*__*.npz", "sub*__*", *([METRICS] if self.reported else []))
+
     def load(self, case: Case) -> Scan:
         """Read poses, landmarks, calibration and the size of the frames, and derive the truth from them."""
         return read_scan(case, first_is_last=self.edition == "code")
@@ -177,18 +182,14 @@ class TUSREC(Challenge):
 
     def check(self, case: Case | None, prediction: Path) -> list[str]:
         """Say what is wrong with a prediction, as far as it can be seen without the truth."""
-        if self._is_report(prediction):
-            return []
-        problems = []
-        stem = prediction.name if prediction.is_dir() else prediction.stem
-        known = prediction.is_dir() or prediction.suffix in (".h5", ".npz")
-        if case is None and not (known and parts_of(stem)[1]):
-            problems.append("the name is not of the form sub050__RH_rotation.h5 (or .npz, or a folder without)")
-        if not known:
-            return problems
+        if self._is_report(prediction) or (case is None and not _of_known_form(prediction)):
+            return []  # which an evaluation takes as it is, or does not look at
         with open_prediction(prediction) as opened:
-            shapes = shape_problems(opened)
-            return problems + (shapes or non_finite(opened))
+            return shape_problems(opened) or non_finite(opened)
+
+    def doubts(self, case: Case | None, truth: Scan | None, prediction: Path) -> list[str]:  # noqa: ARG002
+        """Say that a file is none of the forms that a prediction may have."""
+        return [] if _of_known_form(prediction) else ["unexpected file: a prediction is a .h5, a .npz or a folder"]
 
     def cluster(self, row: str) -> str:
         """Return the subject: scans of one arm and the other are not independent."""
@@ -249,6 +250,10 @@ class TUSREC(Challenge):
     def _unscored(self) -> float:
         """What a failed scan scores: 0; in `code` there is no number, and the mean is over scored scans."""
         return 0.0 if self.edition == "document" else np.nan
+
+
+def _of_known_form(prediction: Path) -> bool:
+    return prediction.is_dir() or prediction.suffix in (".h5", ".npz")
 
 
 def _identity(error: str) -> Price:
