@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
 import tomllib
@@ -195,6 +196,8 @@ def test_tests_mirror_the_source():
         "run/unpacking.py": "hostile_archives",
         "run/pools.py": "dask",
         "run/parts.py": "resume",
+        "run/jobs.py": "grand_challenge",
+        "run/enclosure.py": "gathering",
         "run/runs.py": "front",
         "run/evaluating.py": "folder",
         "ranking/leaderboards.py": "schemes",
@@ -263,12 +266,14 @@ def test_the_front_door_opens_at_once():
 
 
 def test_peers_are_never_imported_by_the_package():
-    peers = ("monai", "torch", "medpy", "surface_distance", "sklearn", "torchmetrics")
+    peers = ("monai", "torch", "medpy", "surface_distance", "sklearn", "torchmetrics", "SimpleITK")
     for path in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Import | ast.ImportFrom):
                 names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module]
                 assert not {name.partition(".")[0] for name in names} & set(peers), path
+    needed = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["dependencies"]
+    assert not {re.match("[A-Za-z0-9_-]+", name)[0] for name in needed} & set(peers)
 
 
 def test_no_file_grows_too_long():

@@ -55,6 +55,7 @@ CALLS = {
     "challenges": "podium.list_challenges",
     "check": "podium.check",
     "evaluate": "podium.evaluate",
+    "gather": "podium.gather",
     "rank": "podium.rank",
     "report": "podium.Ranking.report",
     "compare": "podium.compare",

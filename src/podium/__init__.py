@@ -18,7 +18,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from podium._front import agreement, check, compare, demo, evaluate, grand_challenge, list_challenges, load, rank
+    from podium._front import (
+        agreement,
+        check,
+        compare,
+        demo,
+        evaluate,
+        gather,
+        grand_challenge,
+        list_challenges,
+        load,
+        rank,
+    )
     from podium.model import InputError
     from podium.ranking import Ranking
     from podium.run import Run
@@ -35,6 +46,7 @@ __all__ = [
     "compare",
     "demo",
     "evaluate",
+    "gather",
     "grand_challenge",
     "list_challenges",
     "load",

@@ -22,10 +22,24 @@ from podium.run import (
     check_submission,
     evaluate_into,
     evaluate_on_grand_challenge,
+    gather_runs,
     ranking_files,
+    read_enclosed,
 )
+from podium.run.grand_challenge import Keys
 
-__all__ = ["agreement", "check", "compare", "demo", "evaluate", "grand_challenge", "list_challenges", "load", "rank"]
+__all__ = [
+    "agreement",
+    "check",
+    "compare",
+    "demo",
+    "evaluate",
+    "gather",
+    "grand_challenge",
+    "list_challenges",
+    "load",
+    "rank",
+]
 
 _DEMO = ".podium-demo"
 AnyPath: TypeAlias = str | Path
@@ -58,7 +72,8 @@ def evaluate(
     challenge
         Its name, or a challenge of your own.
     truth, submissions
-        The folder with the truth, and that with one folder, .zip or .tar.gz per team.
+        The folder with the truth, and that with one folder, .zip or .tar.gz per team; or one file per team, where that
+        is a whole submission.
     out
         The run folder: new, empty, or a run that is to be resumed or made anew.
     rules, options
@@ -100,14 +115,16 @@ def check(
     rules: str | None = None,
     options: Options | None = None,
 ) -> list[Problem]:
-    """Return everything that is wrong with a submission before it is sent; nothing if it would be accepted.
+    """Return everything that is wrong with a submission before it is sent, or looks so.
+
+    It would be accepted if every problem is a `warning`.
 
     Parameters
     ----------
     challenge, rules, options
         As of `evaluate`.
     predictions
-        A folder, .zip or .tar.gz.
+        A folder, .zip or .tar.gz; or one file, where that is a whole submission.
     truth
         If it is known, what is missing is known as well.
     """
@@ -131,7 +148,7 @@ def compare(
     Parameters
     ----------
     reference, prediction
-        Files (.nii, .nii.gz, .mha, .mhd, .nrrd) on the same grid.
+        Files (.nii, .nii.gz, .mha, .mhd, .nrrd, .nhdr) on the same grid.
     regions
         Labels of each region by name; by default each label by itself.
     tolerances_mm
@@ -170,6 +187,7 @@ def demo(
     out: AnyPath = "demo-run",
     report: bool = True,
     bootstrap: int = 1000,
+    seed: int = 0,
     before: Callable[[Challenge, Path], None] = lambda *_: None,
     after: Callable[[Ranking], None] = lambda _: None,
     progress: CasesDone | None = None,
@@ -186,6 +204,8 @@ def demo(
         Whether to write reports too.
     bootstrap
         How many resamples tell how sure a ranking is.
+    seed
+        Which data: the same for the same number.
     before, after, progress
         Are told what is about to be done, and what came out.
     """
@@ -198,7 +218,7 @@ def demo(
         folder = Path(out) / rules.name
         if (folder / "truth").exists() and not (folder / _DEMO).exists() and not (folder / "run" / "run.json").exists():
             raise InputError("a truth is here that no demo wrote", path=folder, advice="Give another folder as --out")
-        rules.write_demo(folder)
+        rules.write_demo(folder, seed=seed)
         (folder / _DEMO).touch()
         before(rules, folder)
         baselines = ["baseline"] if (folder / "submissions" / "baseline").exists() else []
@@ -281,11 +301,68 @@ def grand_challenge(
     metrics: AnyPath = "/output/metrics.json",
     rules: str | None = None,
     options: Options | None = None,
+    keys: Keys = "podium",
+    socket: str | None = None,
 ) -> dict[str, Any]:
-    """Evaluate one team inside a grand-challenge.org container: predictions.json in, metrics.json out."""
+    """Evaluate one team inside a grand-challenge.org container: predictions.json in, metrics.json out.
+
+    Parameters
+    ----------
+    challenge, rules, options
+        As of `evaluate`.
+    truth, predictions, metrics
+        The folder with the truth, the list of jobs, and where the results go.
+    keys
+        "organisers" to have the organisers' own keys beside Podium's.
+    socket
+        The slug of the output to take, where jobs have several.
+    """
     return evaluate_on_grand_challenge(
-        _challenge(challenge, rules, options), truth=Path(truth), predictions=Path(predictions), metrics=Path(metrics)
+        _challenge(challenge, rules, options),
+        truth=Path(truth),
+        predictions=Path(predictions),
+        metrics=Path(metrics),
+        keys=keys,
+        socket=socket,
     )
+
+
+def gather(
+    sources: Sequence[AnyPath | tuple[str, AnyPath]],
+    *,
+    out: AnyPath,
+    challenge: Challenge | None = None,
+    restart: bool = False,
+) -> Run:
+    """Join evaluations of several teams into one run that can be ranked, as if all had been measured together.
+
+    Parameters
+    ----------
+    sources
+        Run folders, or metrics.json files of `grand_challenge`; a pair of name and path where the only team of one is
+        to have another name. A metrics file's team is called like the file, or like its folder if that is
+        metrics.json.
+    out
+        The run folder: new, empty, or a run that is to be made anew.
+    challenge
+        The challenge, if it is not one that Podium finds by its name.
+    restart
+        Make a run anew that is there; it stays until the new one is complete.
+    """
+    named = [source if isinstance(source, tuple) else ("", source) for source in sources]
+    runs = [(name, Path(place), _evaluated(Path(place), challenge)) for name, place in named]
+    return gather_runs(runs, out=Path(out), restart=restart)
+
+
+def _evaluated(place: Path, challenge: Challenge | None) -> Run:
+    """Return the run in a folder, or what is enclosed in a metrics file."""
+    if not place.is_file():
+        return load(place, challenge=challenge)
+    record, table, failures = read_enclosed(place)
+    if challenge is not None and challenge.name != record.challenge:
+        raise InputError(f"these are metrics of {record.challenge}, not of {challenge.name}", path=place)
+    rules = (challenge or get_challenge(record.challenge)).varied(**{"edition": record.edition, **record.options})
+    return Run(rules, record, table, failures)
 
 
 def _names(names: str | Sequence[str]) -> tuple[str, ...]:

@@ -2,28 +2,69 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from tempfile import gettempdir
 from typing import Any, TypeAlias, cast
 
 import numba
 
 Kernel: TypeAlias = Callable[..., Any]
 
+_UNWRITABLE = "neither the installation nor the home folder can be written to"
+_lasting = "once"
+
 
 def kernel(function: Kernel) -> Kernel:
     """Compile a function on its first call, keep the machine code on disk, and run it without the GIL.
 
-    Numba keeps the cache beside the source file, or in the user's cache folder where that is read-only. It notices a
-    changed source file but not a changed file that it imports, so kernels that call each other live in one file.
+    Numba keeps the cache beside the source file, or in the user's cache folder where that is read-only; where both are,
+    it is kept in a temporary folder of the user's own, or in memory. Numba notices a changed source file but not a
+    changed file that it imports, so kernels that call each other live in one file.
     """
-    return cast(Kernel, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    return _compiled(function)
 
 
 def summing_kernel(function: Kernel) -> Kernel:
     """Compile as `kernel` does, but let the terms of a sum be added in any order, so that it becomes a vector loop."""
-    compiled = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
-    return cast(Kernel, compiled(function))
+    return _compiled(function, fastmath={"reassoc", "contract"})
+
+
+def _compiled(function: Kernel, **options: Any) -> Kernel:
+    options |= {"nogil": True, "error_model": "numpy"}
+    try:
+        return cast(Kernel, numba.njit(cache=True, **options)(function))
+    except RuntimeError:  # numba has no place to keep it
+        return cast(Kernel, numba.njit(cache=_temporary_cache(), **options)(function))
+
+
+@cache
+def _temporary_cache() -> bool:
+    """Let kernels be kept in a temporary folder, and return whether there is one that nobody else can write to."""
+    global _lasting
+    _lasting = f"each time anew, as {_UNWRITABLE}"
+    try:
+        folder = Path(gettempdir()) / f"podium-kernels-{os.getuid()}"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        about = folder.lstat()
+    except OSError:
+        return False
+    if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.getuid() or about.st_mode & 0o077:
+        return False  # what lies there is run, so it must be our own
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return False
+    numba.config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
+    _lasting = f"once, kept in {folder}, as {_UNWRITABLE}"
+    return True
+
+
+def lasting() -> str:
+    """Return for how long kernels are compiled, in words; known once a module with kernels is imported."""
+    return _lasting
 
 
 @contextmanager

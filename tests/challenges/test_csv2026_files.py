@@ -6,8 +6,8 @@ import pytest
 from csv2026_files import COUNTS, MEASURED, STRUCTURES, VIEWS, Folder, keyed, vessel_with_plaque
 
 from podium.challenges import get_challenge
-from podium.model import Case, InputError, Status
-from podium.run import Contract
+from podium.model import InputError, Status
+from podium.run import Contract, Problem, check_submission
 
 PERFECT = {
     (metric, f"{view}/{structure}"): 1.0 for metric in MEASURED for view in VIEWS for structure in STRUCTURES
@@ -75,7 +75,8 @@ def test_a_view_fails_alone(folder, name):
     reason = values["dice", "long/plaque"].reason
     assert words in reason
     assert reason.startswith("001_pred.h5: ")
-    (problem,) = get_challenge("csv2026").check(Case("001"), path)
+    (case,) = get_challenge("csv2026").cases(folder.path)
+    (problem,) = get_challenge("csv2026").check(case, path)
     assert words in problem
 
 
@@ -100,7 +101,8 @@ def test_a_class_fails_alone(folder, name):
     assert numbers(values) == PERFECT | WRONG_CLASS
     assert {key for key, value in values.items() if value.status is Status.INVALID} == counts
     assert words in values["false_negative", "1"].reason
-    (problem,) = get_challenge("csv2026").check(Case("001"), path)
+    (case,) = get_challenge("csv2026").cases(folder.path)
+    (problem,) = get_challenge("csv2026").check(case, path)
     assert words in problem
 
 
@@ -168,22 +170,30 @@ def test_cases_are_found_in_labels_or_in_the_folder_itself(folder):
 
 
 def test_names_are_checked(folder):
-    challenge = get_challenge("csv2026")
+    challenge, team = get_challenge("csv2026"), folder.path / "team"
+    preds = team / "preds"
+    preds.mkdir(parents=True)
     path = folder.predict(cls=None)
     assert challenge.check(None, path) == ["there is no dataset 'cls', only long_mask, trans_mask"]
-    assert challenge.check(None, path.rename(folder.path / "001.h5")) == [
-        "the name is not of the form 001_pred.h5",
-        "there is no dataset 'cls', only long_mask, trans_mask",
-    ]
-    assert challenge.check(None, folder.path / "labels") == ["a folder where only preds is expected"]
-    preds = folder.path / "preds"
-    preds.mkdir()
+    path.rename(team / "001.h5")
     folder.predict().rename(preds / "001_pred.h5")
     folder.predict(cls=5).rename(preds / "002_pred.h5")
     (preds / "notes.txt").write_text("")
-    assert challenge.check(None, preds) == [
-        "002_pred.h5: 'cls' is 5, neither 0 (low risk) nor 1 (high risk)",
-        "notes.txt: the name is not of the form 001_pred.h5",
+    wanted = "unexpected file: predictions are called *_pred.h5, preds/*_pred.h5"
+    assert check_submission(challenge, team) == [
+        Problem("001.h5", wanted, warning=True),
+        Problem("preds/002_pred.h5", "'cls' is 5, neither 0 (low risk) nor 1 (high risk)"),
+        Problem("preds/notes.txt", wanted, warning=True),
+    ]
+
+
+def test_a_size_that_the_truth_may_have_is_only_doubted(folder):
+    team = folder.path / "team"
+    team.mkdir()
+    folder.predict(long_mask=np.zeros((8, 9), np.uint8)).rename(team / "001_pred.h5")
+    assert check_submission(get_challenge("csv2026"), team) == [
+        Problem("001_pred.h5", "'long_mask' has 8 × 9 pixels, those of the challenge have 512 × 512", warning=True),
+        Problem("001_pred.h5", "'long_mask': everything is background: no pixel has a label", warning=True),
     ]
 
 

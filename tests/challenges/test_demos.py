@@ -2,13 +2,15 @@
 
 import json
 
+import numpy as np
 import polars as pl
 import pytest
 
 import podium
-from podium.challenges import challenges
+from podium.challenges import challenges, get_challenge
 from podium.model import Role
 from podium.ranking import leaderboard_of
+from podium.raters import RatedChallenge
 from podium.run import RunFolder
 
 NAMES = sorted(challenges())
@@ -63,6 +65,59 @@ def test_measurements_name_every_measure_and_status(demos, name):
     assert measured <= declared | {(run.challenge.time.name, "")}
     optional = {measure.name for measure in run.challenge.measures if measure.optional}
     assert {key for key in declared if key[0] not in optional} <= measured
+
+
+RATED = [name for name, kind in sorted(challenges().items()) if issubclass(kind, RatedChallenge)]
+
+
+@pytest.mark.parametrize("name", RATED)
+def test_a_demo_with_several_annotators_shows_how_far_they_agree(demos, name):
+    truth = demos / name / "truth"
+    survey = podium.agreement(name, truth=truth)
+    assert len(survey.agreements) == len(challenges()[name].made().cases(truth))
+    assert not survey.counted_out
+    for metric, _, mean in ((m, t, np.mean(v)) for a in survey.agreements for (m, t), v in a.values.items()):
+        if metric == "dice":
+            assert 0.75 < mean < 0.99  # they differ, and they have seen the same
+
+
+@pytest.mark.parametrize(("name", "references"), [("kits21", "samples"), ("trackrad2025", "observers")])
+def test_teams_and_people_are_measured_against_every_annotator_of_a_demo(demos, name, references, tmp_path):
+    inputs = {"truth": demos / name / "truth", "submissions": demos / name / "submissions"}
+    run = podium.evaluate(name, **inputs, out=tmp_path / "run", rules="code", options={"references": references})
+    places = {entry.submission: entry.place for entry in run.leaderboard.entries}
+    assert places["raters"] is None
+    assert sum(place is not None for place in places.values()) >= 3
+    assert (tmp_path / "run" / "people.csv").is_file()
+
+
+def test_the_majority_of_the_annotators_is_the_aggregated_truth_of_the_demo(demos):
+    truth = demos / "kits21" / "truth"
+    aggregated = get_challenge("kits21")
+    majority = get_challenge("kits21", references="majority")
+    for one, other in zip(aggregated.cases(truth), majority.cases(truth), strict=True):
+        assert np.array_equal(aggregated.load(one).array, majority.load(other).array), one.name
+        kinds = {path.name.split("_")[0] for path in other.files}
+        assert len(other.files) == 3 * len(kinds)
+        assert {"kidney", "tumor"} <= kinds
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_demo_has_a_seed(demos, name, tmp_path):
+    """Another number gives files of the same names, with another truth in every case."""
+    challenge = challenges()[name].made()
+    challenge.write_demo(tmp_path, seed=1)
+    usual, one = _contents(demos / name), _contents(tmp_path)
+    assert one.keys() == usual.keys()
+    for case in challenge.cases(demos / name / "truth"):
+        files = [str(path.relative_to(demos / name)) for path in case.files]
+        assert any(one[file] != usual[file] for file in files), case.name
+
+
+def _contents(folder):
+    """Return what lies in the truth and the submissions of a demo."""
+    files = [path for part in ("truth", "submissions") for path in (folder / part).rglob("*") if path.is_file()]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
 @pytest.mark.parametrize("name", NAMES)

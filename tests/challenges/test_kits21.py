@@ -1,15 +1,20 @@
 """KiTS21: its numbers on real cases, its grid checks, and leaderboards computed by hand."""
 
 import json
+import shutil
+from pathlib import Path
 
+import nibabel
 import numpy as np
 import polars as pl
 import pytest
 from boards import board_of, measurements
 
+import podium
 from podium.challenges import get_challenge
 from podium.io import write_label_map
 from podium.model import InputError, LabelMap, Role, Status
+from podium.run import Problem, Submission, measure_all
 
 REGIONS = ("kidney_and_mass", "mass", "tumor")
 
@@ -99,6 +104,82 @@ def test_strange_labels_are_refused(kidney):
     with pytest.raises(InputError, match="label 4 is none of 0, 1, 2, 3"):
         measured(get_challenge("kits21"), folder, predict(labels + 2))
     assert get_challenge("kits21").check(None, predict(labels + 2)) == ["label 4 is none of 0, 1, 2, 3"]
+
+
+@pytest.fixture
+def team(kidney, tmp_path):
+    """Return a submission of one case, the truth itself, as nibabel reads it."""
+    folder, _, _ = kidney
+    path = tmp_path / "team" / "case_00000.nii.gz"
+    path.parent.mkdir()
+    shutil.copy(folder / path.name, path)
+    return nibabel.load(path)
+
+
+def said(image, folder, **options):
+    """Save a prediction, and return what check says of it and whether evaluate accepts it."""
+    path = Path(image.get_filename())
+    nibabel.save(image, path)
+    problems = podium.check("kits21", path.parent, truth=folder, options=options)
+    evaluation = measure_all(
+        get_challenge("kits21", **options), truth=folder, submissions=[Submission("team", path.parent)]
+    )
+    return problems, all(status == "warning" for *_, status, _ in evaluation.failures)
+
+
+def changed(image, array=None, affine=None):
+    data = np.asarray(image.dataobj) if array is None else array
+    other = nibabel.Nifti1Image(data, image.affine if affine is None else affine)
+    other.set_filename(image.get_filename())
+    return other
+
+
+def test_mistakes_that_are_accepted_are_warnings(kidney, team):
+    folder, labels, _ = kidney
+    assert said(team, folder) == ([], True)
+    for array, words in (
+        (np.zeros_like(labels), "everything is background"),
+        (np.array([0, 2, 1], np.uint8)[labels], "labels 1 and 2 look swapped"),
+        (labels[::-1], "looks flipped left–right"),
+        (labels[:, ::-1], "looks flipped anterior–posterior"),
+    ):
+        (problem,), accepted = said(changed(team, array), folder)
+        assert accepted
+        assert problem.warning
+        assert problem.what.startswith(words)
+    nibabel.save(changed(team, np.zeros_like(labels)), team.get_filename())
+    nothing = Problem("case_00000.nii.gz", "everything is background: no voxel has a label", warning=True)
+    assert podium.check("kits21", Path(team.get_filename()).parent) == [nothing]
+
+
+def test_a_header_without_its_voxels_and_both_together_get_opposite_advice(kidney, team):
+    folder, labels, _ = kidney
+    mirror = np.diag([-1.0, 1.0, 1.0, 1.0])
+    mirror[0, 3] = labels.shape[0] - 1
+    alone = changed(team, affine=team.affine @ mirror)
+    (doubt, problem), accepted = said(alone, folder)
+    assert not accepted
+    assert problem.what.startswith("wrong geometry")
+    assert (problem.warning, doubt.warning) == (False, True)
+    assert doubt.what.startswith(
+        "the header was changed and the voxels were not: by its header it is flipped left–right"
+    )
+    (doubt, problem), accepted = said(changed(team, labels[::-1], team.affine @ mirror), folder)
+    assert not accepted
+    assert "its header alone is right only for voxels in its order" in problem.what
+    assert doubt.what.startswith("voxels and header were reoriented together")
+    assert doubt.what.endswith("the truth's header alone would leave it flipped left–right")
+    problems, accepted = said(changed(team, labels[::-1], team.affine @ mirror), folder, geometry="shape")
+    assert accepted
+    assert all(problem.warning for problem in problems)
+
+
+def test_the_folder_that_nnunet_fills_is_accepted(kidney, team, tmp_path):
+    folder, _, _ = kidney
+    for name in ("dataset.json", "plans.json", "predict_from_raw_data_args.json"):
+        (tmp_path / "team" / name).write_text('{"labels": {"background": 0}}')
+    assert said(team, folder) == ([], True)
+    assert podium.check("kits21", tmp_path / "team") == []
 
 
 def six(values, **more):

@@ -10,13 +10,14 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+import podium
 from podium.challenges import get_challenge
 from podium.cli import app
 from podium.io import read_label_map, write_label_map
 from podium.metrics import dice, overlap, surface_dice, surface_distances
 from podium.model import InputError, LabelMap, Role, Status
 from podium.ranking import leaderboard_of
-from podium.run import find_submissions, measure_all
+from podium.run import check_submission, find_submissions, measure_all
 
 pytestmark = pytest.mark.slow
 
@@ -106,6 +107,58 @@ def test_code_means_samples_and_the_spacing_of_the_prediction(folders, tmp_path)
         document.measure(case, document.load(case), prediction)
 
 
+@pytest.mark.parametrize("references", ["samples", "aggregated"])
+def test_code_says_loudly_whose_spacing_was_believed(folders, tmp_path, references):
+    """A header of tiny voxels makes every distance tiny: what a team gains by that is said on the leaderboard."""
+    truth, teams = folders
+    shifted = np.roll(read_label_map(teams / "good" / "case_00001.nii.gz").array, 2, axis=0)
+    for team, spacing in (("honest", annotated.SPACING), ("tiny", (0.1, 0.1, 0.1))):
+        shutil.copytree(teams / "good", teams / team)
+        write(teams / team / "case_00001.nii.gz", shifted, spacing=spacing)
+    options = {"rules": "code", "options": {"references": references}}
+    run = podium.evaluate("kits21", truth=truth, submissions=teams, out=tmp_path / "run", **options)
+    means = {
+        entry.submission: entry.values["surface_dice_all"]
+        for entry in run.leaderboard.entries
+        if entry.submission in ("honest", "tiny")
+    }
+    assert means["tiny"] > means["honest"]
+    (note,) = [note for note in run.leaderboard.notes if note.startswith("Attention")]
+    assert "the spacing in tiny's own headers was used" in note
+    assert "not the reference's in case_00001: surface Dice is 1.0000 on average where that matters, and 0." in note
+    warnings = run.failures.filter(run.failures["status"] == "warning").rows()
+    assert [row[:2] for row in warnings] == [("tiny", "case_00001")]
+    assert "by the prediction's own spacing, 0.1 0.1 0.1 mm, as the organisers' code does" in warnings[0][3]
+    table = run.measurements.filter(run.measurements["case"] == "case_00001")
+
+    def surface_dice_of(team, metric):
+        chosen = table.filter((table["submission"] == team) & (table["metric"] == metric))
+        return dict(chosen.select("target", "value").iter_rows())
+
+    right = surface_dice_of("tiny", "surface_dice_by_reference_spacing")
+    assert right == surface_dice_of("honest", "surface_dice")
+    assert run.rank(bootstrap=20).places["honest"] > 0
+    document = podium.evaluate(
+        "kits21",
+        truth=truth,
+        submissions=teams,
+        out=tmp_path / "document",
+        options={"references": references, "geometry": "shape"},
+    )
+    assert not any(note.startswith("Attention") for note in document.leaderboard.notes)
+
+
+def test_a_spacing_that_changes_nothing_is_not_told(folders, tmp_path):
+    truth, teams = folders
+    perfect = read_label_map(teams / "lazy" / "case_00001.nii.gz").array
+    write(tmp_path / "case_00001.nii.gz", perfect, spacing=(0.4, 0.4, 0.4))
+    challenge = get_challenge("kits21", edition="code", references="aggregated")
+    case = challenge.cases(truth)[1]
+    values = challenge.measure(case, challenge.load(case), tmp_path / "case_00001.nii.gz")
+    assert {value.reason for value in values} == {""}
+    assert "surface_dice_by_reference_spacing" not in {value.metric for value in values}
+
+
 def test_both_ways_give_the_same_quantities(folders):
     """A leaderboard needs the same names, whatever a prediction was measured against."""
     truth, teams = folders
@@ -157,7 +210,7 @@ def test_every_annotation_is_on_record(folders):
     measured = measure_all(
         get_challenge("kits21", references="samples"), truth=truth, submissions=find_submissions(teams)
     )
-    assert len(measured.truth) == CASES * 8
+    assert len(measured.truth) == CASES * 9  # and what was aggregated of them, since that says what is lacking
 
 
 def test_a_submission_called_raters(folders):
@@ -279,3 +332,15 @@ def test_names_and_order_by_hand(tmp_path):
         assert [panel.panel.members[member] for member in group] == sorted(names)
     labels = panel.annotations.whole(panel.annotations.paint(panel.samples[0])).array
     assert (labels[3, 5, 5], labels[5, 5, 5], labels[7, 5, 5], labels[9, 5, 5]) == (1, 2, 2, 3)
+
+
+def test_a_check_against_samples_doubts_what_is_swapped(folders):
+    """The reference of several annotators is their majority; values are still those of an evaluation."""
+    truth, teams = folders
+    challenge = get_challenge("kits21", edition="code")
+    assert check_submission(challenge, teams / "good", truth=truth) == []
+    path = teams / "good" / "case_00003.nii.gz"
+    write(path, np.array([0, 2, 1], np.uint8)[read_label_map(path).array])
+    (problem,) = check_submission(challenge, teams / "good", truth=truth)
+    assert (problem.file, problem.warning) == (path.name, True)
+    assert problem.what.startswith("labels 1 and 2 look swapped")

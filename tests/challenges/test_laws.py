@@ -3,6 +3,7 @@
 import random
 import re
 import shutil
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import ClassVar
 
@@ -17,9 +18,10 @@ import podium
 from podium.challenges import challenges, get_challenge
 from podium.model import Challenge, Column, Direction, Measure, Price, Scores
 from podium.ranking import challenge_rule, cube_of
-from podium.run import check_submission, find_submissions, measure_all
+from podium.run import checking, find_submissions, found_cases, measure_all
 from podium.testing import (
     Material,
+    assert_check_agrees,
     assert_failing_never_pays,
     assert_order_does_not_matter,
     assert_outsiders_change_nothing,
@@ -188,18 +190,36 @@ def test_damaged_files_never_pay_and_a_new_team_changes_no_measurement(data, tmp
         assert again.table.filter(others).equals(measured.table.filter(others)), f"{what}: others were touched"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_check_and_evaluate_agree(data, name):
-    """What an evaluation counts as failed, a check has named before, and the other way round."""
-    folder = data(name)
-    submissions = find_submissions(folder / "submissions")
+def accepted(name, folder):
+    """Return the submission of a demo, a folder, in which nothing failed."""
+    submissions = [s for s in find_submissions(folder / "submissions") if s.path.is_dir()]
     evaluation = measure_all(get_challenge(name), truth=folder / "truth", submissions=submissions)
     failed = {team for team, _, status, _ in evaluation.failures if status != "warning"}
-    for submission in submissions:
-        problems = check_submission(get_challenge(name), submission.path, truth=folder / "truth")
-        missing = [problem for problem in problems if "unexpected" not in problem.what and "time" not in problem.what]
-        assert bool(missing) == (submission.name in failed), (submission.name, problems)
+    return next(s.path for s in submissions if s.name not in failed)
+
+
+@pytest.mark.parametrize(("name", "edition"), KINDS)
+def test_check_and_evaluate_agree(data, tmp_path, name, edition):
+    folder = data(name)
+    assert_check_agrees(
+        made(name, edition), truth=folder / "truth", submission=accepted(name, folder), scratch=tmp_path, seed=6
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_expected_names_are_those_that_a_check_knows_without_the_truth(data, name):
+    challenge = get_challenge(name)
+    _, cases = found_cases(challenge, data(name) / "truth")
+    expected = [pattern for case in cases for pattern in case.expected]
+    assert (name == PLUGIN) == (not challenge.naming)
+    if challenge.naming:
+        assert [name for name in expected if not any(stands_for(pattern, name) for pattern in challenge.naming)] == []
+
+
+def stands_for(pattern, name):
+    """Return whether a name fits a pattern, folder by folder."""
+    parts, patterns = name.split("/"), pattern.split("/")
+    return len(parts) == len(patterns) and all(map(fnmatchcase, parts, patterns))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -310,3 +330,33 @@ def test_a_broken_challenge_breaks_its_law(data, kind, law, message):
             broken.append(str(error))
     assert broken
     assert re.search(message, broken[0])
+
+
+class Strict(Landmarks):
+    """Refuses, when it checks, what it measures without a word."""
+
+    naming: ClassVar = ("*.txt",)
+
+    def check(self, case, prediction):  # noqa: ARG002
+        """Refuse every file."""
+        return ["not pretty enough"]
+
+
+def old(measured):
+    """Return a check that takes every warning for a problem."""
+    return lambda *arguments: [checking.Problem(p.file, p.what) for p in measured(*arguments)]
+
+
+def test_a_check_that_disagrees_breaks_the_law(data, tmp_path, monkeypatch):
+    folder = data(PLUGIN)
+    given = {"truth": folder / "truth", "submission": folder / "submissions" / "a"}
+    with pytest.raises(AssertionError, match="nothing: evaluate accepts it, and check without the truth says"):
+        assert_check_agrees(Strict(), **given, scratch=tmp_path / "strict")
+    with monkeypatch.context() as patch:
+        patch.setattr(checking, "_unexpected", old(checking._unexpected))
+        with pytest.raises(AssertionError, match="nobody asked for: with the truth, evaluate says \\[\\], check"):
+            assert_check_agrees(Landmarks(), **given, scratch=tmp_path / "stern")
+    with monkeypatch.context() as patch:
+        patch.setattr(checking, "_measured", lambda *_: [])
+        with pytest.raises(AssertionError, match=r"cut: with the truth, evaluate says .*, check \[\]"):
+            assert_check_agrees(Landmarks(), **given, scratch=tmp_path / "mild", damages=["nothing", "cut"])

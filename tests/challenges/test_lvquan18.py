@@ -1,9 +1,8 @@
-"""LVQuan18: three formats, units, what cannot be used, and runs from files to a leaderboard."""
+"""LVQuan18: three formats, what cannot be used, and runs from files to a leaderboard."""
 
 import numpy as np
 import pytest
-from boards import board_of, measurements
-from scipy import stats
+from lvquan18_files import INDICES, WRITERS, measured, names, numbers, write_csv, write_mat, write_txt
 from scipy.io import savemat
 
 import podium
@@ -11,49 +10,7 @@ from podium.challenges import get_challenge
 from podium.challenges.lvquan18 import demo
 from podium.model import InputError, Status
 from podium.ranking import leaderboard_of
-from podium.run import find_submissions, measure_all
-
-INDICES = ["A1", "A2", "D1", "D2", "D3", *(f"RWT{n}" for n in range(1, 7))]
-
-
-def numbers(images=40, seed=0):
-    """Return plausible numbers, shape (12, images); whole phases in the last row."""
-    values = np.random.default_rng(seed).uniform(0.05, 0.6, (12, images)).round(6)
-    values[-1] = np.arange(images) % 20 < 8
-    return values
-
-
-def names(images=40):
-    return [f"sub-{n // 20 + 1:02d}-{n % 20 + 1:02d}" for n in range(images)]
-
-
-def write_mat(path, values, *, hat="_hat", **more):
-    parts = {"areas": values[:2], "dims": values[2:5], "rwt": values[5:11], "lv_phase": values[11:]}
-    savemat(path, {name + hat: part for name, part in parts.items()} | more)
-    return path
-
-
-def write_txt(path, values, images=None):
-    images = images or names(values.shape[1])
-    lines = [
-        f"{image}: {', '.join(map(repr, column.tolist()))}\n" for image, column in zip(images, values.T, strict=True)
-    ]
-    path.write_text("".join(lines))
-    return path
-
-
-def write_csv(path, values, images=None, **more):
-    images = images or names(values.shape[1])
-    lines = [",".join(["image", *INDICES, "Phase", *more])]
-    for row, image in enumerate(images):
-        lines.append(
-            ",".join([image, *map(repr, values[:, row].tolist()), *(repr(float(m[row])) for m in more.values())])
-        )
-    path.write_text("\n".join(lines) + "\n")
-    return path
-
-
-WRITERS = {".mat": write_mat, ".txt": write_txt, ".csv": write_csv}
+from podium.run import Problem, check_submission, find_submissions, measure_all
 
 
 @pytest.fixture
@@ -62,12 +19,6 @@ def truth(tmp_path):
     folder.mkdir()
     write_mat(folder / "LVQUAN_truth.mat", numbers(), hat="")
     return folder
-
-
-def measured(folder, prediction, **options):
-    challenge = get_challenge("lvquan18", **options)
-    (case,) = challenge.cases(folder)
-    return {(v.case, v.metric, v.target): v for v in challenge.measure(case, challenge.load(case), prediction)}
 
 
 def test_every_value_by_hand(truth, tmp_path):
@@ -117,40 +68,6 @@ def test_names_without_hats_in_any_order_and_width(truth, tmp_path):
     # Both in one file: the prediction is the one with the hat.
     both = {"areas": numbers()[:2], "dims": numbers()[2:5], "rwt": numbers()[5:11], "lv_phase": numbers()[11:]}
     assert measured(truth, write_mat(tmp_path / "LVQUAN_y.mat", numbers(seed=1), **both)) == plain
-
-
-@pytest.mark.parametrize("suffix", [".mat", ".csv"])
-def test_millimetres(tmp_path, suffix):
-    folder = tmp_path / "truth"
-    folder.mkdir()
-    spacing, ratio = np.array([1.25, 1.5]), np.linspace(1, 2, 40)
-    if suffix == ".mat":
-        write_mat(folder / "any.mat", numbers(), hat="", pix_spa=spacing[None], ratio_resize_inverse=ratio[None])
-    else:
-        write_csv(folder / "any.csv", numbers(), pix_spa=np.repeat(spacing, 20), ratio_resize_inverse=ratio)
-    guess = numbers() + 0.01
-    guess[-1] = 1
-    values = measured(folder, write_mat(tmp_path / "LVQUAN_x.mat", guess))
-    scale = 1.5 * ratio[24] * 80
-    assert values["sub-02-05", "absolute_error", "D1"].value == pytest.approx(0.01 * scale)
-    assert values["sub-02-05", "absolute_error", "A1"].value == pytest.approx(0.01 * scale**2)
-    assert values["sub-02-05", "prediction", "A1"].value == pytest.approx(guess[0, 24] * scale**2)
-    assert values["sub-02-05", "scale_mm", ""].value == pytest.approx(scale)
-    rows = {"x": {}}
-    for (image, metric, target), value in values.items():
-        rows["x"].setdefault(image, {})[metric, target] = value.value
-    board = board_of("lvquan18", measurements(rows))
-    assert {c.name: c.unit for c in board.columns if c.name in ("mae_area", "mae_dim", "mae_A2", "er_phase")} == {
-        "mae_area": "mm²",
-        "mae_dim": "mm",
-        "mae_A2": "mm²",
-        "er_phase": "",
-    }
-    scales = np.repeat(spacing, 20) * ratio * 80
-    assert board.entries[0].values["mae_rwt"] == pytest.approx((0.01 * scales).mean())
-    expected = stats.pearsonr(numbers()[3] * scales, guess[3] * scales).statistic
-    assert board.entries[0].values["pcc_D2"] == pytest.approx(expected)
-    assert board.notes[0] == "Errors are in mm (areas: mm²)."
 
 
 @pytest.mark.parametrize("scaled", [False, True])
@@ -238,7 +155,7 @@ def test_the_truth(tmp_path):
     with pytest.raises(InputError, match="the truth has no finite number for sub-01-06"):
         challenge.load(challenge.cases(tmp_path)[0])
     write_mat(one, numbers(), hat="", pix_spa=np.ones((1, 3)), ratio_resize_inverse=np.ones((1, 40)))
-    with pytest.raises(InputError, match=r"pix_spa must have 2 values .* and ratio_resize_inverse 40, not 3 and 40"):
+    with pytest.raises(InputError, match="pix_spa is 1 × 3, not 1 × 2 with one value for each subject"):
         challenge.load(challenge.cases(tmp_path)[0])
     write_mat(one, numbers(), hat="", pix_spa=np.zeros((1, 2)), ratio_resize_inverse=np.ones((1, 40)))
     with pytest.raises(InputError, match="must be positive"):
@@ -259,10 +176,15 @@ def test_check_says_everything_at_once(tmp_path):
     values[0, 3] = np.nan
     values[3:5, 20] = np.inf
     values[-1, 5] = 0.7
-    assert challenge.check(None, write_csv(tmp_path / "mine.csv", values)) == [
-        "the name is not of the form LVQUAN_*.mat, LVQUAN_*.txt, LVQUAN_*.csv",
+    values[5, 7:9] = -0.1, 1.5
+    values[2, 8] = 30
+    odd = write_csv(tmp_path / "LVQUAN_y.csv", values)
+    assert challenge.check(None, odd) == [
         "A1 is missing or not finite for sub-01-04",
         "D2, D3 are missing or not finite for sub-02-01",
+    ]
+    assert challenge.doubts(None, None, odd) == [
+        "D1, RWT1: outside 0 to 1 for sub-01-08, sub-01-09; numbers are normalised, not in mm",
         "Phase is neither 0 nor 1 for sub-01-06",
     ]
     savemat(good, {"areas_hat": values[:2].T, "dims_hat": values[2:4]})
@@ -272,9 +194,20 @@ def test_check_says_everything_at_once(tmp_path):
         "there is no variable rwt_hat",
         "there is no variable lv_phase_hat",
     ]
-    other = tmp_path / "notes.pdf"
-    other.touch()
-    assert challenge.check(None, other) == ["the name is not of the form LVQUAN_*.mat, LVQUAN_*.txt, LVQUAN_*.csv"]
+
+
+def test_other_files_are_no_problem_and_a_strange_phase_is_a_doubt(tmp_path):
+    team = tmp_path / "team"
+    team.mkdir()
+    (team / "notes.pdf").touch()
+    values = numbers()
+    values[-1, 5] = 0.7
+    write_csv(team / "LVQUAN_y.csv", values)
+    wanted = "unexpected file: predictions are called LVQUAN_*.mat, LVQUAN_*.txt, LVQUAN_*.csv"
+    assert check_submission(get_challenge("lvquan18"), team) == [
+        Problem("LVQUAN_y.csv", "Phase is neither 0 nor 1 for sub-01-06", warning=True),
+        Problem("notes.pdf", wanted, warning=True),
+    ]
 
 
 def test_a_run_with_every_kind_of_failure(truth, tmp_path):

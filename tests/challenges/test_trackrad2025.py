@@ -1,6 +1,7 @@
 """TrackRAD 2025: the organisers' numbers, the page's rules the slow way, files and failures."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,13 +9,14 @@ import pytest
 from boards import board_of, measurements, recorded
 from scipy import ndimage
 
+import podium
 from podium.challenges import get_challenge
 from podium.challenges.trackrad2025.demo import write
 from podium.challenges.trackrad2025.dose import plan_dose, relative_d98
-from podium.io import write_label_map
+from podium.io import read_label_map, write_label_map
 from podium.metrics import dose_at_volume
 from podium.model import InputError, LabelMap, Role, Status
-from podium.run import Contract
+from podium.run import Contract, Problem
 
 pytestmark = pytest.mark.slow
 
@@ -188,10 +190,11 @@ def test_raw_values_in_dice(golden, scene):
     expected = golden["behaviours"]["prediction_stored_as_255"]["result"]["official"]
     run = scene(target, 255 * target, edition="code")
     assert [run.values[metric, ""].value for metric in METRICS] == [expected[s] for s, _ in OFFICIAL.values()]
-    assert "a pixel is 255" in run.challenge.check(run.case, run.path)[0]
+    assert "a pixel is 255" in run.challenge.doubts(run.case, run.truth, run.path)[0]
     document = scene(target, 255 * target)
     assert document.values["dice", ""].value == 1
     assert document.challenge.check(document.case, document.path) == []
+    assert document.challenge.doubts(document.case, document.truth, document.path) == []
 
 
 @pytest.mark.parametrize("frames", [20, 40, 41, 60])
@@ -329,7 +332,10 @@ def test_perfect_empty_and_failed(scene):
     failed = contract.failed(rows, nothing.truth, Status.MISSING, "there is none")
     assert [value.value for value in failed] == price
     assert {value.status for value in failed} == {Status.MISSING}
-    assert nothing.challenge.check(None, nothing.path) == ["no frame has a target: every pixel is 0"]
+    assert nothing.challenge.check(None, nothing.path) == []
+    assert nothing.challenge.doubts(None, None, nothing.path) == ["no frame has a target: every pixel is 0"]
+    code = get_challenge("trackrad2025", edition="code")
+    assert code.check(None, nothing.path) == ["no frame has a target: every pixel is 0"]
     with pytest.raises(InputError, match="no frame has a target"):
         scene(target, 0 * target, edition="code")
 
@@ -406,11 +412,35 @@ def test_shapes_and_geometry(scene):
     assert other.reason == "accepted although pixels are 1 × 2 mm, the reference's 1 × 1 mm"
     run = scene(target, target)
     assert run.values["hd95", ""].reason == ""
-    write_label_map(run.path, LabelMap.from_array(target[:3].transpose(0, 2, 1)))
-    assert "wrong frame count" in run.challenge.check(run.case, run.path)[0]
-    assert run.challenge.check(None, run.path.rename(run.path.with_name("a.b.mha"))) == [
-        "the name is not of the form A_001.mha"
-    ]
+
+
+def test_mirrored_frames_are_doubted(scene):
+    target = np.stack([disk((50, 64), 12, 20 + k, 7) for k in range(4)])
+    assert doubts_of(scene(target, target)) == []
+    assert doubts_of(scene(target, target[:, ::-1]))[0].startswith("looks flipped top–bottom: Dice with the truth is 0")
+    assert doubts_of(scene(target, target[:, :, ::-1]))[0].startswith("looks flipped left–right:")
+
+
+def doubts_of(run):
+    return run.challenge.doubts(run.case, run.truth, run.path)
+
+
+def test_the_default_origin_is_accepted_by_check_as_by_evaluate(scene, tmp_path):
+    """The organisers' baseline writes its answer without the input's origin: other geometry is a warning."""
+    run = scene(np.stack([disk((50, 64), 25, 30, 8)] * 4), np.stack([disk((50, 64), 25, 30, 7)] * 4))
+    labels = tmp_path / "truth" / "A_001" / "targets" / "A_001_labels.mha"
+    placed = replace(read_label_map(labels), origin=(0.0, -120.5, 33.0))
+    write_label_map(labels, placed)
+    team = tmp_path / "teams" / "baseline"
+    team.mkdir(parents=True)
+    run.path.rename(team / "A_001.mha")
+    given = {"truth": tmp_path / "truth", "submissions": tmp_path / "teams"}
+    failures = podium.evaluate("trackrad2025", **given, out=tmp_path / "run").failures
+    assert set(failures["status"]) == {"warning"}
+    said = "accepted although in-plane origin or direction is not the reference's"
+    assert failures["reason"].to_list() == [said]
+    assert podium.check("trackrad2025", team, truth=tmp_path / "truth") == [Problem("A_001.mha", said, warning=True)]
+    assert podium.check("trackrad2025", team) == []
 
 
 def test_the_truth_and_its_observers(scene):

@@ -17,6 +17,7 @@ from tusrec_files import (
 from podium.challenges import get_challenge
 from podium.challenges.tusrec import _prediction
 from podium.model import InputError
+from podium.run import Problem, check_submission
 
 pytestmark = pytest.mark.slow
 
@@ -167,12 +168,22 @@ def test_chunks_that_would_take_all_memory_are_refused(sweep, tmp_path, monkeypa
 
 def test_names_are_checked(sweep, tmp_path):
     _, sets, _ = sweep
-    challenge = get_challenge("tusrec")
-    assert challenge.check(None, write_prediction(tmp_path, "050_RH_rotation", sets))[0].startswith(
-        "the name is not of"
-    )
-    (tmp_path / "readme.txt").write_text("hello")
-    assert challenge.check(None, tmp_path / "readme.txt") != []
+    challenge, team = get_challenge("tusrec"), tmp_path / "team"
+    write_prediction(team, "050_RH_rotation", sets)
+    wanted = "unexpected file: predictions are called sub*__*.h5, sub*__*.npz, sub*__*"
+    odd = Problem("050_RH_rotation.h5", wanted, warning=True)
+    assert check_submission(challenge, team) == [Problem("", "there is no prediction in this submission"), odd]
+    write_prediction(team, NAME, sets)
+    (team / f"{NAME}.txt").write_text("hello")
+    text = Problem(f"{NAME}.txt", "unexpected file: a prediction is a .h5, a .npz or a folder", warning=True)
+    assert check_submission(challenge, team) == [odd, text]
+
+
+def test_a_single_scan_in_a_folder_is_a_prediction_without_the_truth_too(sweep, tmp_path):
+    """What looks like the only folder of an archive is the prediction itself."""
+    _, sets, _ = sweep
+    write_prediction(tmp_path / "team", NAME, sets, form="")
+    assert check_submission(get_challenge("tusrec"), tmp_path / "team") == []
 
 
 def test_where_the_truth_lies(tmp_path):

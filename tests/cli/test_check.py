@@ -1,6 +1,7 @@
 """`podium check`: every problem at once, in a table or as JSON."""
 
 import json
+import shutil
 
 import pytest
 
@@ -15,12 +16,17 @@ def unlucky(kits21_demo):
 def test_every_problem_is_listed_and_the_exit_code_says_so(run, kits21_demo, unlucky):
     result = run("check", "kits21", unlucky, "--truth", kits21_demo / "truth", "--json")
     assert result.exit_code == 1
-    problems = json.loads(result.stdout)
+    lines = json.loads(result.stdout)
+    assert all(line["file"] and line["problem"] for line in lines)
+    problems = [line for line in lines if line["kind"] == "problem"]
     assert len(problems) >= 3
-    assert all(problem["file"] and problem["problem"] for problem in problems)
+    assert [line["file"] for line in lines if line["kind"] == "warning"] == [
+        "case_00003.nii.gz",
+        "case_0004.nii.gz",
+    ]
     table = run("check", "kits21", unlucky, "--truth", kits21_demo / "truth")
     assert table.exit_code == 1
-    assert f"{len(problems)} problems." in table.stderr
+    assert f"{len(problems)} problems, 2 warnings." in table.stderr
     assert all(problem["file"] in table.stdout for problem in problems)
 
 
@@ -33,6 +39,26 @@ def test_a_good_submission_has_none(run, kits21_demo):
     assert alone.exit_code == 0
     assert "whether cases are missing cannot be known without the truth" in alone.stderr
     assert json.loads(run("check", "kits21", careful, "--json").stdout) == []
+
+
+def test_warnings_alone_are_shown_and_leave_the_exit_code(run, kits21_demo, tmp_path):
+    shutil.copytree(kits21_demo / "submissions" / "careful", tmp_path / "careful")
+    (tmp_path / "careful" / "notes.md").touch()
+    result = run("check", "kits21", tmp_path / "careful", "--truth", kits21_demo / "truth")
+    assert result.exit_code == 0, result.output
+    assert "warning" in result.stdout
+    assert "would be accepted, with 1 warning." in result.stderr
+    result = run("check", "kits21", tmp_path / "careful", "--json")
+    assert result.exit_code == 0
+    assert [line["kind"] for line in json.loads(result.stdout)] == ["warning"]
+
+
+def test_a_folder_of_several_teams_is_one_line(run, kits21_demo):
+    for truth in ((), ("--truth", kits21_demo / "truth")):
+        result = run("check", "kits21", kits21_demo / "submissions", *truth, "--json")
+        assert result.exit_code == 1
+        (line,) = json.loads(result.stdout)
+        assert line["problem"].startswith("this holds several teams (baseline, careful,")
 
 
 def test_what_is_not_there_is_one_line(run, tmp_path):

@@ -17,6 +17,15 @@ def test_every_challenge_is_announced_and_its_leaderboard_printed(demo_command):
     assert "The reports" not in result.stderr
 
 
+@pytest.mark.slow
+def test_another_seed_gives_another_demo(run, tmp_path):
+    for seed in (0, 1, 2):
+        result = run("demo", "lvquan18", "--out", tmp_path / str(seed), "--seed", seed, "--no-report")
+        assert result.exit_code == 0, result.output
+    boards = [(tmp_path / str(seed) / "lvquan18" / "run" / "leaderboard.csv").read_text() for seed in (0, 1, 2)]
+    assert len(set(boards)) == 3
+
+
 def test_a_challenge_that_is_not_there_is_one_line(run, tmp_path):
     result = run("demo", "kits22", "--out", tmp_path)
     assert result.exit_code == 1

@@ -12,6 +12,7 @@ NUMBERS = (
 )
 WORDS = (b"0", b"-1", b"1e309", b"nan", b"inf", b"1_0", b"99999999999999999999", b"", b"\0", b"\n", b"\x1b[2J", b"\xff")
 LARGEST = 1 << 16
+_HEADER = 1 << 11
 
 
 def mutated(content: bytes, others: Sequence[bytes], tokens: Sequence[bytes], random: Random) -> bytes:
@@ -94,7 +95,26 @@ def _joined(data: bytearray, others: Sequence[bytes], tokens: Sequence[bytes], r
     data[at:] = other[at:] if random.random() < 0.5 else other[_place(bytearray(other), random) :]
 
 
+def _line(data: bytearray, others: Sequence[bytes], tokens: Sequence[bytes], random: Random) -> None:
+    """Take a line of text out, put it elsewhere as well, or stretch what it says."""
+    lines = bytes(data[:_HEADER]).splitlines(keepends=True)
+    if not lines:
+        return
+    at = random.randrange(len(lines))
+    words = re.split(rb"(?<=[=:,; (])", lines[at])
+    lines[at : at + 1] = random.choice(
+        (
+            [],
+            [lines[at]] * random.choice((2, 3, 300)),
+            [random.choice(lines), lines[at]],
+            [words[0], *words[1:] * random.choice((0, 2, 40, 4000))],
+            [words[0], random.choice((*words, *tokens)) * random.choice((2, 300, 20_000)), b"\n"],
+        )
+    )
+    data[:_HEADER] = b"".join(lines)[:LARGEST]
+
+
 CHANGES = (
     *(_byte, _byte, _byte, _number, _number, _more_or_less, _written_number, _word, _swapped_word),
-    *(_cut, _repeated, _moved, _joined),
+    *(_cut, _repeated, _moved, _joined, _line),
 )

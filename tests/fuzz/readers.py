@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import struct
 import sys
 import tarfile
@@ -25,7 +26,9 @@ from podium.challenges.tusrec._prediction import open_prediction
 from podium.io import _hdf5, read_label_map, read_scores, read_timing
 from podium.io.arrays import dataset, open_hdf5, read_npy, read_npz
 from podium.io.tables import read_csv, read_lines, read_mat
-from podium.model import Case, InputError
+from podium.model import SECONDS, Case, InputError
+from podium.run.enclosure import read_enclosed
+from podium.run.jobs import read_jobs
 from podium.run.submissions import Submission, opened
 
 LABELS = label_files.labels((9, 7, 5))
@@ -90,9 +93,11 @@ def gunzip(content: bytes) -> bytes:
     return zlib.decompressobj(31).decompress(content, 1 << 17)
 
 
-def meta(lines: str = "", *, data: bytes = LABELS.tobytes(order="F"), kind: str = "MET_UCHAR") -> bytes:
+def meta(
+    lines: str = "", *, data: bytes = LABELS.tobytes(order="F"), kind: str = "MET_UCHAR", file: str = "LOCAL"
+) -> bytes:
     head = f"ObjectType = Image\nNDims = 3\nBinaryData = True\n{lines}DimSize = 9 7 5\nElementType = {kind}\n"
-    return f"{head}ElementDataFile = LOCAL\n".encode() + data
+    return f"{head}ElementDataFile = {file}\n".encode() + data
 
 
 def metaimage_seeds() -> list[bytes]:
@@ -104,6 +109,30 @@ def metaimage_seeds() -> list[bytes]:
         meta(f"CompressedData = True\nCompressedDataSize = {len(packed)}\n", data=packed),
         meta("BinaryDataByteOrderMSB = True\n", data=LABELS.astype(">i2").tobytes(order="F"), kind="MET_SHORT"),
         meta(data=LABELS.astype("<f4").tobytes(order="F"), kind="MET_FLOAT"),
+        meta("Name = liver\nComment = by hand\nElementSize = 1 2 3\nRotation = 0 1 0 0 0 1 1 0 0\nOrigin = 1 2 3\n"),
+    ]
+
+
+def read_detached(path: Path) -> None:
+    voxels = LABELS.tobytes(order="F")
+    path.with_name("input.raw").write_bytes(voxels)
+    path.with_name("input.raw.gz").write_bytes(gzip.compress(voxels))
+    path.with_name("input.zraw").write_bytes(zlib.compress(voxels))
+    read_label_map(path)
+
+
+def mhd_seeds() -> list[bytes]:
+    return [
+        meta(data=b"", file="input.raw"),
+        meta("HeaderSize = -1\nElementSpacing = 1 2 3\n", data=b"", file="input.raw"),
+        meta("CompressedData = True\n", data=b"", file="input.zraw"),
+    ]
+
+
+def nhdr_seeds() -> list[bytes]:
+    return [
+        nrrd("data file: input.raw\n", data=b""),
+        nrrd("spacings: 1 2 3\ndatafile: input.raw.gz\n", data=b"", how="gzip"),
     ]
 
 
@@ -120,6 +149,8 @@ def nrrd_seeds() -> list[bytes]:
         nrrd("endian: little\n" + space),
         nrrd("endian: big\n", data=LABELS.astype(">i2").tobytes(order="F"), kind="short"),
         nrrd("endian: little\n", data=gzip.compress(LABELS.tobytes(order="F")), how="gzip"),
+        nrrd("space dimension: 3\nspace directions: (0,1,0) (1,0,0) (0,0,2)\nkinds: domain space time\nkey:=value\n"),
+        nrrd("content: by hand\nspace: RAS\nspace origin: (1,2,3)\n" + 'space units: "mm" "mm" "mm"\n'),
     ]
 
 
@@ -356,6 +387,47 @@ def scores_seeds() -> list[bytes]:
     ]
 
 
+# What grand-challenge.org writes, and what it is given
+
+
+def jobs_seeds() -> list[bytes]:
+    place = {"slug": "masks", "relative_path": "images/masks"}
+    common = {"pk": "pk", "status": "Succeeded", "inputs": [{"image": {"name": "case_1_frames.mha"}}]}
+    times = {"started_at": "2025-06-01T12:00:00.5Z", "completed_at": "2025-06-01T12:00:02Z"}
+    jobs = [
+        {**common, **times, "outputs": [{"image": {"name": "x.mha"}, "interface": place}]},
+        {**common, "exec_duration": "PT1M2.5S", "outputs": [{"image": {"name": "x.mha"}, "socket": place}]},
+        {**common, "outputs": [{"file": "https://x/y.h5", "socket": {"slug": "y", "relative_path": "y.h5"}}]},
+    ]
+    return [json.dumps([job, {"pk": "other", "inputs": None}]).encode() for job in jobs]
+
+
+def read_platform(path: Path) -> None:
+    """Read jobs beside a perfect answer that lies elsewhere, and see that nothing but a job's own output is taken."""
+    for inside in ("pk/output/images/masks/any.mha", "pk/output/y.h5", "secret/any.mha"):
+        (path.parent / inside).parent.mkdir(parents=True, exist_ok=True)
+        (path.parent / inside).touch()
+    jobs = read_jobs(path, ["case_1", "case_2"], time=SECONDS)
+    for output in jobs.outputs.values():
+        assert output.path is None or output.path.resolve().is_relative_to((path.parent / "pk" / "output").resolve())
+        assert len(output.reason) < 300
+        assert output.reason.isprintable()
+    assert all(remark.isprintable() and len(remark) < 500 for remark in jobs.remarks)
+
+
+def metrics_seeds() -> list[bytes]:
+    moment = "2026-01-01T00:00:00Z"
+    run = {
+        "schema": 2, "podium": "0.2.0", "challenge": "x", "version": 1, "edition": "document", "options": {},
+        "truth": {"path": "/t", "sha256": {"a": "0"}}, "submissions": {"team": {"path": "/s"}},
+        "roles": {"team": "competitor"}, "started": moment, "ended": moment, "machine": {},
+    }  # fmt: skip
+    columns = ["submission", "case", "target", "metric", "value", "measured", "status", "reason"]
+    rows = [["team", "1", "", "dice", 0.5, None, "ok", ""], ["team", "2", "", "dice", "inf", 3, "invalid", "no"]]
+    inside = {"run": run, "failures": [["team", "2", "invalid", "no"]], "columns": columns, "rows": rows}
+    return [json.dumps({"evaluation": inside}).encode()]
+
+
 # Archives
 
 FILES = {"team/case_1.nii": b"abc" * 99, "team/case_2.nii": bytes(600), "team/timing.csv": b"case,seconds\n", "x": b"1"}
@@ -426,11 +498,13 @@ def read_archive(path: Path) -> None:
 _META = (b"NDims", b"DimSize", b"ElementType", b"ElementDataFile", b"LOCAL", b"LIST", b"MET_UCHAR", b"MET_DOUBLE",
          b"CompressedData", b"HeaderSize", b"ElementSpacing", b"TransformMatrix", b"ElementNumberOfChannels",
          b"input.raw", b"../x", b"/etc/passwd", b" = ", b"True", b"ObjectSubType", b"BinaryData", b"Name", b"ID",
-         b"ElementSize", b"Offset", b"AnatomicalOrientation", b"NDims = 99")  # fmt: skip
+         b"ElementSize", b"Offset", b"AnatomicalOrientation", b"NDims = 99", b"Origin", b"Rotation", b"input.zraw",
+         b"Name = " + b"n" * 400 + b"\n")  # fmt: skip
 _NRRD = (b"type: ", b"sizes: ", b"dimension: ", b"encoding: ", b"space directions: ", b"space: ", b"raw", b"gzip",
          b"bzip2", b"hex", b"data file: ", b"LIST", b"kinds: ", b"none", b"(1,0,0)", b"byte skip: ", b"line skip: ",
          b"content: ", b"labels: ", b":=", b"units: ", b"measurement frame: ", b"NRRD0005", b"space dimension: ",
-         b"block size: ", b"centers: ", b"thicknesses: ", b"axis mins: ", b"old min: ", b"number: ")  # fmt: skip
+         b"block size: ", b"centers: ", b"thicknesses: ", b"axis mins: ", b"old min: ", b"number: ", b"(", b")", b",",
+         b"RAS", b"spacings: ", b"space origin: ", b"input.raw.gz", b"big", b"(" * 4000)  # fmt: skip
 _HDF5 = (b"TREE", b"HEAP", b"SNOD", b"OHDR", b"FRHP", b"FHDB", b"FHIB", b"BTHD", b"BTLF", b"BTIN", b"FSHD", b"FSSE",
          b"FAHD", b"FADB", b"EAHD", b"EAIB", b"EASB", b"EADB", b"OCHK", b"GCOL", b"\xff" * 8)  # fmt: skip
 _NUMPY = (b"'descr'", b"'fortran_order'", b"'shape'", b"True", b"False", b"'<f8'", b"'|O'", b"'<U9'", b"(", b")", b",",
@@ -445,6 +519,11 @@ _TAR = (b"../x", b"/etc/x", b"ustar\0", b"ustar  \0", b"0", b"1", b"2", b"3", b"
         b"S", b"V", b"path=", b"size=", b"30 path=../../x", b"GNU.sparse.major=1", b"\x80\0\0\0", b"\xff" * 8,
         b"7777777")  # fmt: skip
 
+_JSON = (b"{", b"}", b"[", b"]", b",", b":", b'"', b"null", b"NaN", b"1e999", b"-1", b"[" * 3000, b'"../secret"',
+         b'".."', b'"/etc"', b'"\\ud800"', b'"\\u0000"', b'"pk"', b'"socket"', b'"interface"', b'"relative_path"',
+         b'"image"', b'"slug"', b'"outputs"', b'"inputs"', b'"case_1"', b'"case_2"', b"9" * 5000,
+         b"x" * 300)  # fmt: skip
+
 TARGETS = {
     target.name: target
     for target in (
@@ -452,6 +531,8 @@ TARGETS = {
                wrap=regzip, prepare=compile_kernels),
         Target("metaimage", "input.mha", metaimage_seeds, read_label_map, _META, OURS, prepare=compile_kernels),
         Target("nrrd", "input.nrrd", nrrd_seeds, read_label_map, _NRRD, OURS, prepare=compile_kernels),
+        Target("mhd", "input.mhd", mhd_seeds, read_detached, _META, OURS, prepare=compile_kernels),
+        Target("nhdr", "input.nhdr", nhdr_seeds, read_detached, _NRRD, OURS, prepare=compile_kernels),
         Target("hdf5", "input.h5", hdf5_seeds, read_hdf5, _HDF5, (*OURS, "h5py/"), unwrap=same, wrap=checksummed_hdf5,
                prepare=compile_unpacking),
         Target("npy", "input.npy", npy_seeds, read_numpy_file, _NUMPY, OURS),
@@ -463,6 +544,8 @@ TARGETS = {
         Target("lines", "input.txt", lines_seeds, lambda path: read_lines(path, ("A", "B")), _CSV, OURS),
         Target("csv", "input.csv", csv_seeds, lambda path: read_csv(path, ("A", "B"), optional=("C",)), _CSV, OURS),
         Target("timing", "timing.csv", timing_seeds, read_timing, _CSV, OURS),
+        Target("predictions", "predictions.json", jobs_seeds, read_platform, _JSON, OURS),
+        Target("metrics", "metrics.json", metrics_seeds, read_enclosed, _JSON, OURS),
         Target("scores", "input.csv", scores_seeds, read_scores, _CSV, OURS, 2**30),
         Target("zip", "team.zip", zip_seeds, read_archive, _ZIP, (*OURS, "zipfile")),
         Target("tar", "team.tar.gz", tar_seeds, read_archive, _TAR, (*OURS, "tarfile"), unwrap=gunzip,

@@ -54,7 +54,7 @@ FOLDERS = (b"caf\xe9", b"new\nline", b"\x1b[2J", "ü病".encode(), b"n" * 255, b
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=ascii)
 def test_valid_files_are_read_whatever_their_folder_is_called(folder, tmp_path):
-    """SimpleITK ends the process over a name that is not UTF-8, which an archive can make out of its only folder."""
+    """ITK ends the process over a name that is not UTF-8, which an archive can make out of its only folder."""
     place = tmp_path / os.fsdecode(folder)
     place.mkdir()
     for target in readers.TARGETS.values():

@@ -11,6 +11,7 @@ import pytest
 
 from podium.io import (
     parquet_bytes,
+    parsed_json,
     read_label_map,
     write_atomically,
     write_bytes,
@@ -137,3 +138,15 @@ def test_bytes_text_and_tables(tmp_path):
     write_bytes(tmp_path / "table.parquet", parquet_bytes(table, metadata={"key": "value"}))
     assert pl.read_parquet(tmp_path / "table.parquet").equals(table)
     assert pl.read_parquet_metadata(tmp_path / "table.parquet")["key"] == "value"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [("", "Expecting value"), ("[" * 10**5, "nested too deeply"), ("9" * 5000, "4300"), ("{\n1", "line 2")],
+)
+def test_what_is_not_json_is_one_line(tmp_path, text, why):
+    with pytest.raises(InputError, match=why) as error:
+        parsed_json(text, path=tmp_path / "x.json")
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 400
+    assert parsed_json('{"a": [1, null]}', path=tmp_path) == {"a": [1, None]}

@@ -189,6 +189,13 @@ def mat(kind, *, tail=b"", name=b"x"):
     return b"MATLAB 5.0 MAT-file".ljust(124) + b"\0\1IM" + part(14, inside)
 
 
+def sparse_mat(path):
+    """Write a packed variable of two gigabytes, of which nothing but the beginning is on the disk."""
+    packed = zlib.compress(mat(6)[128:])
+    path.write_bytes(mat(6)[:128] + struct.pack("<II", 15, 2**31) + packed)
+    os.truncate(path, 2**31 + 136)
+
+
 def mat73(make):
     def write(path):
         hdf5(make, userblock_size=512)(path)
@@ -273,6 +280,8 @@ HOSTILE = {
     "MATLAB object": ("a.mat", mat(3, tail=part(1, b"Evil")), "'x' is of class object"),
     "MATLAB opaque": ("a.mat", mat(17), "there is no variable called x, only something of class opaque"),
     "MATLAB function handle": ("a.mat", mat(16), "there is no variable called x, only something of class function"),
+    "MATLAB of many variables": ("a.mat", mat(6, name=b"y") + mat(6, name=b"y")[128:] * 10_000, "there are more than 10,000 variables"),
+    "MATLAB of a sparse file": ("a.mat", sparse_mat, "a variable unpacks to more than 536,870,912 bytes"),
     "MATLAB class that is none": ("a.mat", mat(99), "a variable of class 99"),
     "MATLAB name that is none": ("a.mat", mat(6, name=b"\x1b[2J\n"), "there is no variable called x, only nothing"),
     "MATLAB 7.3 of another class": ("a.mat", with_class(np.bytes_("function_handle")), "'x' is of class function_handle"),

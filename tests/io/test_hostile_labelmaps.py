@@ -125,12 +125,14 @@ HOSTILE = {
     "NRRD that skips": ("a.nrrd", nrrd("byte skip: 10\n"), "skips lines or bytes"),
     "NRRD without a header": ("a.nrrd", b"DICM" * 999, "this is not NRRD"),
     "NRRD cut short": ("a.nrrd", nrrd(data=b"\1" * 100), "promises 6,000 bytes of voxels, the file holds 100"),
-    "NRRD that reads another file": ("a.nrrd", nrrd("data file: /etc/passwd\n", data=b""), "the voxels lie in another file"),
+    "NRRD that reads another file": ("a.nrrd", nrrd("data file: /etc/passwd\n", data=b""), "data file points to '/etc/passwd'"),
     "NRRD with a huge promise": ("a.nrrd", nrrd(size="60000 60000 60000"), "more than the limit"),
     "NRRD as text": ("a.nrrd", nrrd(encoding="ascii"), "encoding 'ascii' is not read"),
     "NRRD of a type without end": ("a.nrrd", nrrd(kind="u" * 5000), "are not labels"),
-    "NRRD that lists files": ("a.nrrd", nrrd("datafile: LIST\n/etc/passwd\n", data=b""), "the voxels lie in another file"),
-    "NRRD that reads another file, in capitals": ("a.nrrd", nrrd("Data File: /etc/passwd\n", data=b""), "the voxels lie in another file"),
+    "NRRD that lists files": ("a.nrrd", nrrd("datafile: LIST\n/etc/passwd\n", data=b""), "data file points to 'LIST'"),
+    "NRRD that reads another file, in capitals": ("a.nrrd", nrrd("Data File: /etc/passwd\n", data=b""), "data file points to '/etc/passwd'"),
+    "NRRD of brackets": ("a.nrrd", nrrd(f"space: LPS\nspace directions: {'(' * 30_000}\n"), "where 3 of (x,y,z) belong"),
+    "MetaImage of many axes": ("a.mha", meta(size="1 " * 9_999, dimensions=9_999), "gives 9999 dimensions"),
     "NRRD of blocks": ("a.nrrd", nrrd(kind="block"), "voxels of type 'block' are not labels"),
     "NRRD with negative spacing": ("a.nrrd", nrrd("spacings: 1 -1 1\n"), "spacing is 1 × -1 × 1 mm"),
     "NRRD without sizes": ("a.nrrd", b"NRRD0004\ntype: uint8\nencoding: raw\n\n" + b"\1" * 100, "no field 'dimension'"),
@@ -183,6 +185,16 @@ def test_exit_code_and_memory(hostile):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("length", [300, 400, 498])
+def test_a_long_name_ends_no_process(tmp_path, length):
+    """As ITK does, which has room for fewer letters."""
+    (tmp_path / "a.mha").write_bytes(meta(f"Name = {'n' * length}\n"))
+    command = [sys.executable, "-m", "podium", "compare", str(tmp_path / "a.mha"), str(tmp_path / "a.mha")]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.slow
 def test_what_follows_the_voxels_is_not_read(tmp_path):
     """A valid file with a gigabyte of zeros behind it reads as if they were not there."""
     path = tmp_path / "a.nii.gz"
@@ -231,18 +243,25 @@ def test_a_sign_that_is_neither_1_nor_minus_1(tmp_path, sign):
     assert read_label_map(path).direction[2][2] == (-1 if sign < 0 else 1)
 
 
-@pytest.mark.parametrize("name", ["a.mha", "a.mhd", "a.nrrd"])
+@pytest.mark.parametrize("name", ["a.mha", "a.mhd", "a.nrrd", "a.nhdr"])
 def test_names_that_are_not_utf8(tmp_path, name):
-    """SimpleITK ends the process over them: it is given another name to read, and none to write."""
+    """ITK would end the process over them; here they are names like others, in a header as well."""
     folder = tmp_path / os.fsdecode(b"caf\xe9")
     folder.mkdir()
-    (folder / "a.raw").write_bytes(VOXELS)
-    content = nrrd() if name == "a.nrrd" else meta(file="a.raw", data=b"") if name == "a.mhd" else meta()
+    beside = b"voil\xc3\xa0 \xe9.raw"
+    (folder / os.fsdecode(beside)).write_bytes(VOXELS)
+    content = {
+        "a.mha": meta(),
+        "a.mhd": meta(file="BESIDE", data=b""),
+        "a.nrrd": nrrd(),
+        "a.nhdr": nrrd("data file: BESIDE\n", data=b""),
+    }[name].replace(b"BESIDE", beside)
     (folder / name).write_bytes(content)
-    found = read_label_map(folder / name)
-    np.testing.assert_array_equal(found.array, LABELS)
-    with pytest.raises(InputError, match="its name is not UTF-8"):
-        write_label_map(folder / f"copy-{name}", found)
+    labels = read_label_map(folder / name)
+    np.testing.assert_array_equal(labels.array, LABELS)
+    copy = folder / f"{os.fsdecode(beside)}{name}"
+    write_label_map(copy, labels)
+    np.testing.assert_array_equal(read_label_map(copy).array, LABELS)
     (folder / name).write_bytes(content.replace(b"= 3", b"= 4").replace(b"on: 3", b"on: 4"))
     with pytest.raises(InputError) as caught:
         read_label_map(folder / name)

@@ -21,9 +21,11 @@ from scipy.io import savemat
 
 import podium.io
 from podium.io import (
-    _itk,
+    _headers,
     _matlab,
+    _metaimage,
     _nifti,
+    _nrrd,
     archives,
     arrays,
     digest,
@@ -207,6 +209,8 @@ READ = {
     "MetaImage, .zraw by ITK": (read_label_map, by_itk("labels.mhd", "labels.zraw")),
     "NRRD": (read_label_map, by_itk("labels.nrrd")),
     "NRRD, raw": (read_label_map, by_itk("labels.nrrd", compressed=False)),
+    "NRRD, .raw by ITK": (read_label_map, by_itk("labels.nhdr", "labels.raw", compressed=False)),
+    "NRRD, .raw.gz by ITK": (read_label_map, by_itk("labels.nhdr", "labels.raw.gz")),
     "HDF5": (read_hdf5, hdf5()),
     "HDF5, behind another header": (read_hdf5, hdf5(userblock_size=512)),
     "npy": (read_npy, npy),
@@ -265,9 +269,8 @@ def test_no_reader_is_left_out():
     ("module", "form"),
     [
         (_nifti, "NIfTI"),
-        (_itk, "MetaImage"),
-        (_itk, "MetaImage, .raw"),
-        (_itk, "NRRD"),
+        (_metaimage, "MetaImage, .raw"),
+        (_nrrd, "NRRD, .raw.gz by ITK"),
         (arrays, "npy"),
         (archives, "npz"),
         (_matlab, "MATLAB"),
@@ -283,10 +286,10 @@ def test_a_reader_that_opens_a_file_by_itself_is_found(tmp_path, monkeypatch, mo
         assert_noted(tmp_path, form)
 
 
-@pytest.mark.parametrize("form", ["MetaImage, .raw", "MetaImage, .zraw by ITK"])
+@pytest.mark.parametrize("form", ["MetaImage, .raw", "MetaImage, .zraw by ITK", "NRRD, .raw by ITK"])
 def test_a_reader_that_notes_the_header_alone_is_found(tmp_path, monkeypatch, form):
     note = inputs.note
-    for module in (inputs, _itk):
+    for module in (inputs, _headers):
         monkeypatch.setattr(module, "note", lambda path: None if path.suffix in (".raw", ".zraw") else note(path))
     with pytest.raises(AssertionError):
         assert_noted(tmp_path, form)
@@ -316,11 +319,13 @@ def test_the_file_that_another_process_looks_into_is_noted_by_whoever_asks(tmp_p
 def test_a_header_whose_voxels_are_not_read_is_noted_alone(tmp_path):
     SimpleITK.WriteImage(SimpleITK.GetImageFromArray(LABELS), str(tmp_path / "labels.nhdr"))
     header = (tmp_path / "labels.nhdr").read_text()
-    assert "data file: " in header
-    (tmp_path / "labels.nrrd").write_text(f"{header.rstrip()}\n\n")
-    with watched(tmp_path) as opened, noting_files() as noted, pytest.raises(InputError, match="in another file"):
-        read_label_map(tmp_path / "labels.nrrd")
-    assert opened == noted == {tmp_path / "labels.nrrd"}
+    assert "data file: labels.raw" in header
+    (tmp_path / "folder").mkdir()
+    path = tmp_path / "folder" / "labels.nhdr"
+    path.write_text(header.replace("labels.raw", "../labels.raw"))
+    with watched(tmp_path) as opened, noting_files() as noted, pytest.raises(InputError, match="data file points to"):
+        read_label_map(path)
+    assert opened == noted == {path}
 
 
 def test_what_is_refused_was_read_too(tmp_path):

@@ -1,5 +1,7 @@
 """Dose of a tracked target: by hand, and against SciPy step by step."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from scipy import ndimage
@@ -25,6 +27,29 @@ def test_expansion_is_a_disk_in_millimetres():
     assert flat[10].sum() == 3  # one pixel of 1.6 mm either way
     assert flat[:, 10].sum() == 7
     assert not expand(np.zeros((4, 4), bool), margin_mm=3, spacing_mm=(1, 1)).any()
+
+
+@pytest.mark.parametrize("margin", ["3", "2.5", "0.7"])
+@pytest.mark.parametrize(
+    "spacing",
+    ["0.1 0.1", "0.2 0.2", "0.1 0.2", "0.3 0.15", "0.35 1.1", "1 1", "0.6 0.8", "1.40625 0.703125", "0.017 2", "7 7"],
+)
+def test_expansion_reaches_what_is_exactly_at_the_margin(margin, spacing):
+    """Compared with fractions, in which 30 pixels of 0.1 mm are 3 mm; in binary numbers they are more."""
+    (row_mm, column_mm), margin_mm = map(Fraction, spacing.split()), Fraction(margin)
+    reach = [min(int(margin_mm / step) + 2, 40) for step in (row_mm, column_mm)]
+    points = [(0, 0), (reach[0] // 2, reach[1] // 3), (1, 0)]
+    mask = np.zeros([2 * n + 1 for n in reach], bool)
+    for point in points:
+        mask[point] = True
+    near = {
+        (row, column)
+        for row, column in np.ndindex(mask.shape)
+        for r, c in points
+        if ((row - r) * row_mm) ** 2 + ((column - c) * column_mm) ** 2 <= margin_mm**2
+    }
+    grown = expand(mask, margin_mm=float(margin), spacing_mm=tuple(map(float, spacing.split())))
+    assert {tuple(index) for index in np.argwhere(grown).tolist()} == near
 
 
 def test_dose_is_one_inside_and_half_at_a_straight_edge():

@@ -13,6 +13,7 @@ from podium.metrics import (
     hausdorff_distance,
     hausdorff_distance_95,
     mean_average_surface_distance,
+    structures,
     surface_dice,
     surface_distances,
 )
@@ -356,3 +357,44 @@ def test_declared_values_hold_for_keywords_too():
     for tolerance in (-1, np.nan):
         with pytest.raises(InputError, match="length from 0"):
             surface_dice(SurfaceDistances.between(some, some), tolerance_mm=tolerance)
+
+
+def chequered(*shape):
+    """Return a mask in which no two neighbours are alike: nearly every lattice point is on its boundary."""
+    return np.asfortranarray(np.indices(shape).sum(axis=0) % 2 == 1)
+
+
+@pytest.mark.parametrize("boundary", BOUNDARIES)
+@pytest.mark.parametrize("shape", [(20, 22), (8, 9, 10)])
+def test_a_boundary_is_refused_by_the_number_of_its_elements_alone(boundary, shape, monkeypatch):
+    reference, prediction = np.zeros(shape, bool), chequered(*shape)
+    reference[2, 2] = True
+    count = SurfaceDistances.between(reference, prediction, boundary=boundary).from_prediction.counts.sum()
+    monkeypatch.setattr(surface_module, "MOST_ELEMENTS", count)
+    SurfaceDistances.between(reference, prediction, boundary=boundary)
+    structures(prediction, regions={"all": (1,)}, boundary=boundary)
+    monkeypatch.setattr(surface_module, "MOST_ELEMENTS", count - 1)
+    for measure in (
+        lambda: SurfaceDistances.between(reference, prediction, boundary=boundary),
+        lambda: SurfaceDistances.between(reference.T, prediction.T, boundary=boundary),
+        lambda: structures(prediction, regions={"all": (1,)}, boundary=boundary),
+    ):
+        with pytest.raises(InputError, match=f"more than the limit of {count - 1:,} elements"):
+            measure()
+
+
+def test_a_reference_is_never_refused_and_allows_what_is_like_it(monkeypatch):
+    monkeypatch.setattr(surface_module, "MOST_ELEMENTS", 10)
+    reference = chequered(8, 9, 10)
+    assert surface_dice(SurfaceDistances.between(reference, ~reference)) == 1.0
+
+
+def test_places_that_are_far_away_are_asked_for_piece_by_piece(monkeypatch):
+    reference, prediction = np.zeros((2, 60, 60, 20), bool)
+    reference[:2, :2, :2] = True
+    prediction[40:50, 40:50, 5:15] = True
+    whole = SurfaceDistances.between(reference, prediction).from_prediction
+    monkeypatch.setattr(surface_module, "_AT_ONCE", 7)
+    pieces = SurfaceDistances.between(reference, prediction).from_prediction
+    assert np.array_equal(whole.distances, pieces.distances)
+    assert np.array_equal(whole.counts, pieces.counts)

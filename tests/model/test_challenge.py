@@ -275,6 +275,7 @@ def test_members_that_have_a_default(tmp_path, cube):
     assert challenge.alternatives(cube) == {}
     assert (challenge.page, challenge.summary, challenge.version) == ("", "", 1)
     assert challenge.row_words == ("case", "cases")
+    assert challenge.single_files == ()
 
 
 def test_there_is_no_demo_unless_somebody_wrote_one(tmp_path):

@@ -5,9 +5,10 @@ import polars as pl
 import pytest
 from boards import measurements
 
-from podium.challenges import get_challenge
-from podium.model import InputError
+from podium.challenges import challenges, get_challenge
+from podium.model import InputError, OrganisersKeys
 from podium.ranking import cube_of, scores_alone
+from podium.run.results import metrics_document, organisers_document
 
 CASES = [
     ("kits21", "document"),
@@ -33,6 +34,38 @@ def test_no_digit_of_a_team_depends_on_who_else_takes_part(run_of, name, edition
     for entry in board.entries:
         own = scores_alone(run.challenge, run.table.filter(pl.col("submission") == entry.submission))
         assert own == {name: value for name, value in entry.values.items() if name in alone}
+
+
+def undeclared_keys(challenge):
+    """Return keys of measures that there are none of, and keys of the organisers that mean two things."""
+    keys = challenge.organisers_keys
+    declared = {m.as_column().name for measure in (*challenge.measures, challenge.time) for m in measure.each}
+    wrong = set(keys.results) - declared
+    for mapping in (keys.results, keys.aggregates):
+        wrong |= {theirs for theirs in mapping.values() if list(mapping.values()).count(theirs) > 1}
+        wrong |= {theirs for own, theirs in mapping.items() if theirs in declared and theirs != own}
+    return wrong | ({"scores"} & set(keys.aggregates.values()))
+
+
+@pytest.mark.parametrize("name", [name for name, kind in challenges().items() if kind.organisers_keys])
+def test_every_key_of_the_organisers_stands_for_something(run_of, name):
+    run = run_of(name, edition="code", seed=2)
+    assert undeclared_keys(run.challenge) == set()
+    own = run.table.filter(pl.col("submission") == "alpha")
+    document = metrics_document(own)
+    document["aggregates"]["scores"] = scores_alone(run.challenge, own)
+    both = organisers_document(document, run.challenge.organisers_keys)
+    assert both["aggregates"].keys() >= set(run.challenge.organisers_keys.aggregates.values())
+    assert document["aggregates"].items() <= both["aggregates"].items()
+    for before, after in zip(document["results"], both["results"], strict=True):
+        assert before.items() <= after.items()
+
+
+def test_a_key_that_stands_for_nothing_is_noticed(monkeypatch):
+    challenge = get_challenge("kits21")
+    wrong = OrganisersKeys("case", {"beauty": "x", "dice_tumor": "dice_mass"}, {"dice_tumor": "y", "dice_mass": "y"})
+    monkeypatch.setattr(type(challenge), "organisers_keys", wrong)
+    assert undeclared_keys(challenge) == {"beauty", "dice_mass", "y"}
 
 
 def test_a_cube_by_hand():

@@ -362,6 +362,15 @@ def test_the_same_view_gives_the_same_bytes():
     assert as_bytes(draw(view), "svg") == as_bytes(draw(view), "svg")
 
 
+@pytest.mark.parametrize("number", range(4))
+def test_the_order_in_which_files_are_written_changes_none_of_them(number):
+    """Formats were a set: their order, and with it the layout, differed from call to call."""
+    forms = ("svg", "pdf", "png")
+    one, other = (draw(views_called("a case")[number]) for _ in range(2))
+    forwards = {form: as_bytes(one, form) for form in forms}
+    assert {form: as_bytes(other, form) for form in forms[::-1]} == forwards
+
+
 def test_settings_of_the_user_are_left_alone():
     import matplotlib as mpl
 

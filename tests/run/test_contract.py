@@ -81,6 +81,10 @@ class Faulty(Landmarks):
                 raise MemoryError
             case "SystemExit":
                 sys.exit(3)
+            case "RecursionError":
+                return self.measure(case, truth, prediction)
+            case "a panic":
+                raise pl.exceptions.PanicException("index out of bounds")
             case "a file of its own is gone":
                 return (prediction.parents[2] / "atlas" / "001.bin").read_bytes()
             case "changes the truth":
@@ -110,6 +114,8 @@ FAULTS = {
     "reason is no text": "the reason of distance is 5, not text",
     "MemoryError": "measure raised MemoryError",
     "SystemExit": "measure raised SystemExit: 3",
+    "RecursionError": "measure raised RecursionError",
+    "a panic": "measure raised PanicException: index out of bounds",
     "a file of its own is gone": "measure raised FileNotFoundError",
     "changes the truth": "measure changed the truth",
 }

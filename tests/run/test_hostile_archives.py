@@ -6,14 +6,21 @@ import gzip
 import io
 import os
 import resource
+import shutil
 import stat
 import struct
+import subprocess
 import tarfile
 import zipfile
 import zlib
+from pathlib import Path
 
+import numpy as np
 import pytest
+from plugin import write_landmarks
+from sixth_challenge import Landmarks
 
+import podium
 from podium.io import archives
 from podium.model import Case, InputError
 from podium.run import unpacking
@@ -335,3 +342,59 @@ def test_limits_are_numbers_above_zero():
     for name in ("entries", "unpacked_bytes", "ratio"):
         with pytest.raises(InputError, match=f"the limit {name} is 0"):
             Limits(**{name: 0})
+
+
+@pytest.mark.parametrize("suffix", [".zip", ".tar.gz"])
+def test_the_room_that_is_needed_is_known_before(tmp_path, suffix):
+    folder = tmp_path / "files"
+    (folder / "deep").mkdir(parents=True)
+    for number, size in enumerate((0, 1, 4096, 100_000)):
+        (folder / "deep" / f"{number}.bin").write_bytes(bytes(size))
+    path = Path(shutil.make_archive(str(tmp_path / "team"), {".zip": "zip", ".tar.gz": "gztar"}[suffix], folder))
+    assert unpacking.room_needed(path, Limits()) == 4096 * (1 + 1 + 1 + 25)
+    assert sorted(tmp_path.iterdir()) == [folder, path]
+
+
+def test_an_archive_that_is_refused_is_refused_without_being_unpacked(hostile):
+    path, message = hostile
+    try:
+        line = ""
+        unpacking.room_needed(path, SMALL)
+    except InputError as error:
+        line = str(error)
+    left_to_unpacking = path.suffix == ".zip" and not line  # damage to the content of a zip file
+    assert left_to_unpacking or message in line
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """Return a folder on a disk of 8 MiB."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if os.geteuid() or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", disk], check=False).returncode:
+        pytest.skip("this machine does not let a small disk be mounted")
+    yield disk
+    subprocess.run(["umount", disk], check=True)
+
+
+@pytest.mark.parametrize("alone", [False, True], ids=["an archive", "alone in a folder"])
+@pytest.mark.parametrize("suffix", [".zip", ".tar.gz"])
+def test_a_disk_too_small_is_told_with_the_right_name_before_anybody_fails(small_disk, tmp_path, suffix, alone):
+    truth, teams = write_landmarks(tmp_path, {"big": {}, "modest": {}, "small": {}})
+    for name, size in (("big", 7 * 2**20), ("modest", 2**20), ("small", 10)):
+        noise = np.random.default_rng(1).bytes(size)
+        (teams / name / "more.bin").write_bytes(noise)
+        kind = {".zip": "zip", ".tar.gz": "gztar"}[suffix]
+        shutil.make_archive(str(teams / name), kind, teams / name)
+        shutil.rmtree(teams / name)
+        if alone:
+            (teams / name).mkdir()
+            (teams / f"{name}{suffix}").rename(teams / name / f"preds{suffix}")
+    with pytest.raises(InputError, match="of them big; on this disk there is room for") as caught:
+        podium.evaluate(Landmarks(), truth=truth, submissions=teams, out=small_disk / "run", jobs=1)
+    assert "modest" not in str(caught.value)
+    assert not list((small_disk / "run").glob("*.csv"))
+    (teams / "big" / f"preds{suffix}" if alone else teams / f"big{suffix}").rename(tmp_path / "big")
+    shutil.rmtree(teams / "big", ignore_errors=True)
+    run = podium.evaluate(Landmarks(), truth=truth, submissions=teams, out=small_disk / "other", jobs=1)
+    assert set(run.leaderboard.places) == {"modest", "small"}

@@ -240,8 +240,8 @@ def test_a_full_disk_stops_a_run_with_one_line_and_a_larger_one_resumes_it(demo,
         pytest.skip("this machine does not let a small disk be mounted")
     try:
         filler = disk / "filler"
-        with filler.open("wb") as file:  # leaves room for some cases, not for all
-            file.write(b"\0" * (20 * 2**20 - 36 * 2**10))
+        with filler.open("wb") as file:  # leaves room for the archive and some cases, not for all
+            file.write(b"\0" * (20 * 2**20 - 80 * 2**10))
         result = CliRunner().invoke(app, command(demo, disk / "run", "--jobs", "1"))
         assert result.exit_code == 1
         (line,) = result.stderr.strip().splitlines()

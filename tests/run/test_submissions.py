@@ -8,7 +8,7 @@ import zipfile
 import pytest
 
 from podium.model import Case, InputError, Role
-from podium.run.submissions import Submission, find_submissions, opened
+from podium.run.submissions import Files, Submission, find_submissions, opened
 
 
 def test_folders_and_archives_are_teams(tmp_path):
@@ -31,6 +31,20 @@ def test_folders_and_archives_are_teams(tmp_path):
         with opened(submission) as files:
             assert files.find(Case("case", expected=("case.nii",))).read_bytes() == content
             assert files.find(Case("other", expected=("other.nii",))) is None
+
+
+def test_a_plain_file_is_a_team_where_the_challenge_says_so(tmp_path):
+    (tmp_path / "zebra").mkdir()
+    for name in ("LVQUAN_apple.mat", "notes.md", ".LVQUAN_hidden.mat"):
+        (tmp_path / name).write_text(name)
+    assert [submission.name for submission in find_submissions(tmp_path)] == ["zebra"]
+    apple, zebra = find_submissions(tmp_path, single_files=("LVQUAN_*.mat",), baselines=("apple",))
+    assert (apple.name, apple.role, zebra.name) == ("apple", Role.BASELINE, "zebra")
+    with opened(apple) as files:  # and nothing of what lies beside it
+        assert files.top == ["LVQUAN_apple.mat"]
+        assert files.find(Case("all", expected=("LVQUAN_*.mat",))) == tmp_path / "LVQUAN_apple.mat"
+        assert files.timing is None
+        assert files.unexpected([]) == []
 
 
 def test_two_teams_of_one_name_and_none_at_all(tmp_path):
@@ -166,3 +180,13 @@ def test_patterns_and_names_nearly_right(tmp_path):
         (tmp_path / "LVQUAN_b.mat").write_text("")
     with opened(Submission("team", tmp_path)) as files, pytest.raises(InputError, match="2 predictions of all"):
         files.find(Case("all", expected=("LVQUAN_*.mat",)))
+
+
+@pytest.mark.parametrize("folder", ["images", "output", "case_00000", "a/b/c/d/e/f"])
+def test_one_folder_that_holds_everything_may_be_called_anything(tmp_path, folder):
+    """Also like a folder in which predictions may lie deeper."""
+    expected = ("case_00000.nii.gz", "images/kidneys/case_00000.mha", "case_00000/output/images/*.mha")
+    (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / folder / "case_00000.nii.gz").touch()
+    case = Case("case_00000", expected=expected)
+    assert Files(tmp_path, [case]).find(case) == tmp_path / folder / "case_00000.nii.gz"

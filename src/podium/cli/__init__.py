@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
+import io
+import json
+import sys
 from typing import Annotated
 
 import typer
@@ -12,6 +16,7 @@ from podium.cli.check import check
 from podium.cli.compare import compare
 from podium.cli.demo import demo
 from podium.cli.evaluate import evaluate
+from podium.cli.gather import gather
 from podium.cli.rank import rank
 from podium.cli.raters import raters
 from podium.cli.report import report
@@ -26,7 +31,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-for command in (demo, challenges, check, evaluate, rank, report, compare, raters, verify):
+for command in (demo, challenges, check, evaluate, gather, rank, report, compare, raters, verify):
     app.command()(command)
 
 
@@ -51,4 +56,14 @@ def podium(
 
 def main() -> None:
     """Run the command line."""
+    codecs.register_error("escaped", _escaped)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="escaped")
     app()
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    r"""Write what a terminal or pipe has no letters for as \u2013, so that JSON stays JSON."""
+    assert isinstance(error, UnicodeEncodeError)
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end

@@ -17,12 +17,12 @@ def say(text: str) -> None:
 @contextmanager
 def failing_clearly(*, debug: bool) -> Iterator[None]:
     """Turn bad input into one line and exit code 1; say so when kernels are being compiled."""
-    from podium._jit import announced_compilation
+    from podium._jit import announced_compilation, lasting
     from podium.model import InputError
     from podium.model.errors import printable
 
     try:
-        with announced_compilation(lambda: say("Compiling the numerical kernels for this machine (once) ...")):
+        with announced_compilation(lambda: say(f"Compiling the numerical kernels for this machine ({lasting()}) ...")):
             yield
     except (InputError, OSError) as error:
         if debug:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from podium.cli._console import failing_clearly, say
 from podium.cli._options import Json, Name, Options, Rules, given_options
 
+if TYPE_CHECKING:
+    from podium.run import Problem
+
 
 def check(
     context: typer.Context,
     name: Name,
-    predictions: Annotated[Path, typer.Argument(help="Your predictions: a folder, .zip or .tar.gz.")],
+    predictions: Annotated[
+        Path, typer.Argument(help="Your predictions: a folder, .zip or .tar.gz, or their one file.")
+    ],
     *,
     truth: Annotated[
         Path | None, typer.Option(help="The truth, if you have it: then what is missing is known.")
@@ -23,28 +28,47 @@ def check(
     option: Options = None,
     as_json: Json = False,
 ) -> None:
-    """Would this submission be accepted? Lists every problem at once; exit code 1 if there is any."""
+    """Would this submission be accepted? Lists every problem at once; exit code 1 if there is any, warnings apart."""
     with failing_clearly(debug=context.obj["debug"]):
         import podium
 
         problems = podium.check(name, predictions, truth=truth, rules=rules, options=given_options(option))
+    refused = [problem for problem in problems if not problem.warning]
     if as_json:
         import json
 
-        typer.echo(json.dumps([{"file": p.file, "problem": p.what} for p in problems], indent=2, ensure_ascii=False))
-    elif problems:
-        from rich import box
-        from rich.console import Console
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table("file", "problem", box=box.SIMPLE_HEAD, show_edge=False)
-        for problem in problems:
-            table.add_row(Text(problem.file), Text(problem.what))
-        Console().print(table)
-        say(f"{len(problems)} problem{'s' if len(problems) > 1 else ''}.")
+        lines = [{"file": p.file, "problem": p.what, "kind": _kind(p)} for p in problems]
+        typer.echo(json.dumps(lines, indent=2, ensure_ascii=False))
     else:
+        if problems:
+            _show(problems)
         known = "" if truth else " (whether cases are missing cannot be known without the truth)"
-        say(f"Nothing is wrong with {predictions}{known}.")
-    if problems:
+        warnings = _counted(len(problems) - len(refused), "warning")
+        if refused:
+            say(f"{_counted(len(refused), 'problem')}{f', {warnings}' if len(problems) > len(refused) else ''}.")
+        elif problems:
+            say(f"{predictions} would be accepted, with {warnings}{known}.")
+        else:
+            say(f"Nothing is wrong with {predictions}{known}.")
+    if refused:
         raise typer.Exit(1)
+
+
+def _show(problems: list[Problem]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("file", "", "what", box=box.SIMPLE_HEAD, show_edge=False)
+    for problem in sorted(problems, key=lambda problem: problem.warning):
+        table.add_row(Text(problem.file), _kind(problem), Text(problem.what))
+    Console().print(table)
+
+
+def _kind(problem: Problem) -> str:
+    return "warning" if problem.warning else "problem"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

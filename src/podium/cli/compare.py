@@ -24,7 +24,9 @@ class Boundary(StrEnum):
 
 def compare(
     context: typer.Context,
-    reference: Annotated[Path, typer.Argument(help="The truth: a label map (.nii, .nii.gz, .mha, .mhd, .nrrd).")],
+    reference: Annotated[
+        Path, typer.Argument(help="The truth: a label map (.nii, .nii.gz, .mha, .mhd, .nrrd, .nhdr).")
+    ],
     prediction: Annotated[Path, typer.Argument(help="The label map to measure, on the same grid.")],
     *,
     region: Annotated[

@@ -20,6 +20,7 @@ def demo(
     *,
     out: Annotated[Path, typer.Option(help="Where to put data and results.")] = Path("demo-run"),
     report: Annotated[bool, typer.Option("--report/--no-report", help="Whether to write reports too.")] = True,
+    seed: Annotated[int, typer.Option(help="Which data: the same for the same number.", min=0)] = 0,
 ) -> None:
     """Make synthetic data in each challenge's own layout, evaluate several submissions, rank them, write a report."""
     with failing_clearly(debug=context.obj["debug"]):
@@ -31,6 +32,7 @@ def demo(
                 challenge,
                 out=out,
                 report=report,
+                seed=seed,
                 before=lambda rules, folder: _announce(rules, folder, report=report),
                 after=_show,
                 progress=progress,

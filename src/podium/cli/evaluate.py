@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -37,6 +37,9 @@ def evaluate(
             help="Which truth of several annotators, such as samples; see the challenge's README.", metavar="WHICH"
         ),
     ] = None,
+    units: Annotated[
+        str | None, typer.Option(help="Of LVQuan18: mm, or normalised in any case.", metavar="UNITS")
+    ] = None,
     option: Options = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Measure only what is missing, or whose files or rules have changed.")
@@ -62,23 +65,47 @@ def evaluate(
     metrics: Annotated[Path, typer.Option(help="With --grand-challenge: where the results go.")] = Path(
         "/output/metrics.json"
     ),
+    keys: Annotated[
+        str,
+        typer.Option(
+            help="With --grand-challenge: podium, or organisers to have the organisers' own keys as well.",
+            metavar="podium|organisers",
+        ),
+    ] = "podium",
+    socket: Annotated[
+        str | None,
+        typer.Option(
+            help="With --grand-challenge: the slug of the output to take, where jobs have several.", metavar="SLUG"
+        ),
+    ] = None,
 ) -> None:
     """Measure every submission on every case, rank them, and write a run folder.
 
     Exit code 0 if every prediction could be measured, 3 if some failed; failures.csv says which and why. 1 if the
-    leaderboard is withheld, because the challenge itself is at fault.
+    leaderboard is withheld, because the challenge itself is at fault. With --grand-challenge 0 even if some cases
+    failed, as the platform would show nothing else, and 1 if no case has an output.
     """
     with failing_clearly(debug=context.obj["debug"]):
         import podium
         from podium.cli._progress import cases_done
         from podium.model import InputError
 
-        shorthands = {"geometry": geometry, "references": references}
+        shorthands = {"geometry": geometry, "references": references, "units": units}
         options = given_options(option) | {key: value for key, value in shorthands.items() if value}
         if grand_challenge:
-            podium.grand_challenge(
-                name, truth=truth, predictions=predictions, metrics=metrics, rules=rules, options=options
+            if keys not in ("podium", "organisers"):
+                raise InputError(f"there are no keys {keys!r}", advice="Say podium or organisers")
+            document = podium.grand_challenge(
+                name,
+                truth=truth,
+                predictions=predictions,
+                metrics=metrics,
+                rules=rules,
+                options=options,
+                keys=keys,  # type: ignore[arg-type]  # it is one of them
+                socket=socket,
             )
+            _tell_platform(document)
             say(f"Written to {metrics}.")
             return
         if submissions is None or out is None:
@@ -116,6 +143,18 @@ def evaluate(
             )
     if failed:
         raise typer.Exit(3)
+
+
+def _tell_platform(document: dict[str, Any]) -> None:
+    """Say how many cases failed, the first reason, and what stands in the way of a rank."""
+    failures = document["evaluation"]["failures"]
+    if failed := {case: reason for _, case, status, reason in failures if status != "warning"}:
+        case, reason = next(iter(failed.items()))
+        say(f"{len(failed)} case{'' if len(failed) == 1 else 's'} failed, the first: {case}, {reason}.")
+    for remark in document["remarks"]:
+        say(f"predictions.json: {remark}.")
+    if not document["eligibility"]["eligible"]:
+        say(f"Not eligible for a rank: {document['eligibility']['reason']}.")
 
 
 def _show(run: Run) -> None:

@@ -21,10 +21,13 @@ from podium.io.arrays import dataset, open_hdf5
 from podium.io.inputs import open_input
 from podium.model import InputError
 
-__all__ = ["MAX_VARIABLE_BYTES", "read_mat"]
+__all__ = ["MAX_VARIABLES", "MAX_VARIABLE_BYTES", "read_mat"]
 
 MAX_VARIABLE_BYTES = 2**29
 """A variable of a MATLAB file that unpacks to more bytes than this, or would as float64, is refused."""
+
+MAX_VARIABLES = 10_000
+"""A MATLAB file up to version 7 with more variables than this is refused."""
 
 Matrices = dict[str, npt.NDArray[np.float64]]
 
@@ -91,6 +94,8 @@ def _read_mat5(file: BinaryIO, order: str, names: Collection[str], path: Path) -
     matrices: Matrices = {}
     size = path.stat().st_size
     while tag := file.read(8):
+        if len(present) == MAX_VARIABLES:
+            raise InputError(f"there are more than {MAX_VARIABLES:,} variables", path=path)
         kind, count = struct.unpack(f"{order}II", tag) if len(tag) == 8 else (0, 0)
         start = file.tell()
         if kind not in (_MATRIX, _COMPRESSED) or start + count > size:
@@ -112,9 +117,9 @@ def _read_mat5(file: BinaryIO, order: str, names: Collection[str], path: Path) -
 def _content(file: BinaryIO, kind: int, count: int, path: Path, *, most: int | None) -> memoryview:
     """Return what is inside a variable, unpacked: its beginning, or all of it."""
     limit = MAX_VARIABLE_BYTES if most is None else most
+    if count > limit:
+        raise _too_large(path)
     if kind == _MATRIX:
-        if count > limit:
-            raise _too_large(path)
         return memoryview(file.read(count))
     unpacker = zlib.decompressobj()
     try:

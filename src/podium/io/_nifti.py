@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import math
 from functools import lru_cache
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from podium.io._geometry import checked_geometry, checked_shape
-from podium.io._streams import MOST_DEFLATE_EXPANDS, Stream, too_short
+from podium.io._streams import Stream, checked_length
 from podium.io.inputs import open_input
 from podium.model import InputError, LabelMap
 
@@ -33,9 +34,7 @@ def read_nifti(path: Path, *, dimensions: int | None, max_voxels: int) -> LabelM
         if not stream.position + 4 <= start <= _LONGEST_HEADER:
             raise InputError(f"the header says that voxels start at byte {start:g}", path=path, advice=_SAVE_AGAIN)
         promised = int(start) + math.prod(shape) * dtype.itemsize
-        size = path.stat().st_size
-        if promised > size * (MOST_DEFLATE_EXPANDS if gzipped else 1):
-            raise too_short(path, promised, size, what="bytes" + " unpacked" * gzipped)
+        checked_length(path, promised, path.stat().st_size, compressed=gzipped, what="bytes")
         geometry = _geometry(header, path, len(shape))
         stream.read(int(start) - stream.position)
         return stream.narrow(shape, dtype, slope=slope, intercept=intercept).finish(**geometry)
@@ -129,6 +128,24 @@ def _placed(kind: Any, block: bytes, endianness: str, dimensions: int) -> dict[s
         "origin": tuple((affine[:dimensions, 3] * _MILLIMETRES[unit]).tolist()),
         "direction": tuple(tuple(row) for row in (affine[:dimensions, :dimensions] / lengths).tolist()),
     }
+
+
+def write_nifti(path: Path, label_map: LabelMap) -> None:
+    """Write a .nii or .nii.gz, with the orientation stored in both ways that the format knows."""
+    from nibabel.nifti1 import Nifti1Image
+
+    array = label_map.array
+    affine = np.eye(4)
+    affine[: array.ndim, : array.ndim] = np.array(label_map.direction) * label_map.spacing
+    affine[: array.ndim, 3] = label_map.origin
+    affine[:2] *= -1
+    kind: Any = Nifti1Image
+    image = kind(array, affine, dtype=array.dtype)
+    image.set_sform(affine, 1)
+    image.set_qform(affine, 1)
+    image.header.set_xyzt_units("mm")
+    content = image.to_bytes()
+    path.write_bytes(gzip.compress(content, 1, mtime=0) if path.suffix.lower() == ".gz" else content)
 
 
 def _list(numbers: Any) -> str:

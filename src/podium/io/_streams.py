@@ -16,6 +16,7 @@ from podium.model import InputError
 
 _PIECE = 512 * 1024  # stays in the second-level cache between decompression and narrowing
 _FEED = 64 * 1024
+_MOST_BEHIND = 2**24  # bytes that a file may hold beyond its voxels
 MOST_DEFLATE_EXPANDS = 1032
 """The compression's own limit: no honest file expands further."""
 
@@ -83,6 +84,18 @@ class Stream:
             narrower.add(values if slope == 1 and intercept == 0 else _scaled(values, slope, intercept))
         self.read(1)
         return narrower
+
+
+def checked_length(path: Path, promised: int, held: int, *, compressed: bool, what: str) -> None:
+    """Refuse a file that cannot hold what its header promises, or holds far more, before anything is read."""
+    if promised > held * (MOST_DEFLATE_EXPANDS if compressed else 1):
+        raise too_short(path, promised, held, what=what + " unpacked" * compressed)
+    if held > promised + _MOST_BEHIND:
+        raise InputError(
+            f"the header promises {promised:,} {what}, the file holds {held:,}",
+            path=path,
+            advice="It is damaged, or more than a label map: save it again",
+        )
 
 
 def too_short(path: Path, promised: int, held: int, *, what: str = "bytes of voxels") -> InputError:

@@ -7,10 +7,13 @@ import io
 import json
 import math
 import os
+import re
 import secrets
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from podium.model import InputError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,8 +22,11 @@ __all__ = [
     "Content",
     "csv_text",
     "encoded",
+    "harmless",
     "json_text",
     "parquet_bytes",
+    "parsed_json",
+    "unquoted",
     "write_atomically",
     "write_bytes",
     "write_text",
@@ -29,6 +35,7 @@ __all__ = [
 Content: TypeAlias = "bytes | str | Mapping[str, Any] | pl.DataFrame | tuple[Iterable[str], Iterable[Iterable[Any]]]"
 """What a file may hold: bytes, text, a document for JSON, a table, or the header and the lines of a CSV file."""
 
+_RUN_BY_SPREADSHEETS = re.compile("'*[=+@\\-\t\r\n＝＋－＠]")
 _KEPT = 24  # characters of a file's name, at either end; with twice as many, of four bytes each, no name is too long
 
 
@@ -107,7 +114,7 @@ def encoded(name: str, content: Content) -> bytes:
     else:
         if name.endswith(".parquet"):
             return parquet_bytes(content)
-        text = content.write_csv()
+        text = _harmless_table(content).write_csv()
     return text.encode("utf-8", "backslashreplace")
 
 
@@ -124,8 +131,50 @@ def json_text(document: Any) -> str:
     return json.dumps(finite(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
+def parsed_json(text: str, *, path: Path) -> Any:
+    """Return what a JSON file holds; what is damaged, nested too deeply or a number of too many digits is one line."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise InputError("this is not JSON that can be read (it is nested too deeply)", path=path) from None
+    except ValueError as error:
+        raise InputError(f"this is not JSON ({' '.join(str(error).split())[:120]})", path=path) from None
+
+
 def csv_text(header: Iterable[str], lines: Iterable[Iterable[Any]]) -> str:
     """Return a table with a header as CSV."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([header, *lines])
+    csv.writer(text, lineterminator="\n").writerows([harmless(cell) for cell in line] for line in (header, *lines))
     return text.getvalue()
+
+
+def harmless(cell: Any) -> Any:
+    """Return a cell that no spreadsheet runs: a name that begins like a formula gets a quote before it.
+
+    Numbers stay what they are. `unquoted` takes the quote away again.
+
+    Examples
+    --------
+    >>> harmless("=1+1"), harmless("-0.5"), harmless(-0.5), harmless("team")
+    ("'=1+1", '-0.5', -0.5, 'team')
+    """
+    if not isinstance(cell, str) or not _RUN_BY_SPREADSHEETS.match(cell):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
+
+
+def _harmless_table(table: pl.DataFrame) -> pl.DataFrame:
+    import polars as pl
+
+    names = (name for name, kind in table.schema.items() if kind == pl.String)
+    cells = (pl.Series(name, [harmless(cell) for cell in table[name].to_list()], pl.String) for name in names)
+    return table.with_columns(*cells).rename(harmless)
+
+
+def unquoted(cell: str) -> str:
+    """Return a name as it was before `harmless` put a quote before it."""
+    return cell[1:] if cell.startswith("'") and _RUN_BY_SPREADSHEETS.match(cell) else cell

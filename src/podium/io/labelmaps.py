@@ -16,7 +16,7 @@ MAX_VOXELS = 2**29
 A voxel takes one byte of memory; six for a moment, where a label is larger than 65535.
 """
 
-SUFFIXES = (".nii.gz", ".nii", ".mha", ".mhd", ".nrrd")
+SUFFIXES = (".nii.gz", ".nii", ".mha", ".mhd", ".nrrd", ".nhdr")
 """What a label map's file name may end with."""
 
 
@@ -31,7 +31,7 @@ def read_label_map(
     Parameters
     ----------
     path
-        A .nii, .nii.gz, .mha, .mhd or .nrrd file. The content decides how a NIfTI file is compressed.
+        A .nii, .nii.gz, .mha, .mhd, .nrrd or .nhdr file. The content decides how a NIfTI file is compressed.
     dimensions
         2 or 3 to demand that many; by default either is accepted. Trailing axes of length one are dropped.
     max_voxels
@@ -55,9 +55,9 @@ def read_label_map(
         case ".nii" | ".nii.gz":
             from podium.io._nifti import read_nifti as reader
         case ".mha" | ".mhd":
-            from podium.io._itk import read_metaimage as reader
+            from podium.io._metaimage import read_metaimage as reader
         case _:
-            from podium.io._itk import read_nrrd as reader
+            from podium.io._nrrd import read_nrrd as reader
     if path.is_dir():
         raise InputError("this is a folder, a label map is one file", path=path)
     if path.exists() and not path.is_file():  # reading a pipe would wait for ever
@@ -68,10 +68,15 @@ def read_label_map(
 def write_label_map(path: str | PathLike[str], label_map: LabelMap) -> None:
     """Write a label map with its geometry; the format follows from the name."""
     path = Path(path)
-    _suffix(path)
-    from podium.io._itk import write
-
-    write(path, label_map)
+    writer: Callable[[Path, LabelMap], None]
+    match _suffix(path):
+        case ".nii" | ".nii.gz":
+            from podium.io._nifti import write_nifti as writer
+        case ".mha" | ".mhd":
+            from podium.io._metaimage import write_metaimage as writer
+        case _:
+            from podium.io._nrrd import write_nrrd as writer
+    writer(path, label_map)
 
 
 def _suffix(path: Path) -> str:

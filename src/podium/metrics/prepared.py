@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from podium.metrics import surface
 from podium.metrics._kernels import surfaces as kernels
 from podium.metrics._kernels.areas import contour_lengths, surfel_areas
 from podium.metrics._kernels.counting import common_voxels, find_runs
@@ -164,9 +165,12 @@ def _boundary(
     shape = (depth, height, -(-width // 8) * 8)
     marks = np.zeros(shape, np.uint8)
     find = kernels.surfels if boundary == "surfel" else kernels.voxels
+    most = surface.MOST_ELEMENTS
     places, corners, count = find(
-        labels, lower, upper, table, flat, pad, marks, np.empty(4096, np.int64), np.empty(4096, np.uint64)
+        labels, lower, upper, table, flat, pad, marks, np.empty(4096, np.int64), np.empty(4096, np.uint64), most
     )
+    if count < 0:
+        raise surface.too_rugged(most)
     return Elements(places[:count], corners[:count], marks), np.array(shape)
 
 

@@ -44,7 +44,12 @@ Boundary: TypeAlias = Literal["surfel", "voxel"]
 Percentile: TypeAlias = Literal["area", "linear"]
 Floats: TypeAlias = npt.NDArray[np.float64]
 
+MOST_ELEMENTS = 2**24
+"""A boundary with more elements is refused. To measure one takes up to about 100 bytes and 5 µs an element."""
+
 _PROBES = 3000  # beyond about this many steps a search tree is faster
+_TIMES_REFERENCE = 4  # a boundary may always have this many times the elements of the reference's
+_AT_ONCE = 1 << 20  # elements that ask a search tree
 _REGIONS_AT_ONCE = 8
 _scratch = Scratch()
 
@@ -202,13 +207,18 @@ def _measure(pair: Pair, table: npt.NDArray[np.uint8], regions: int, boundary: B
     shape = (depth, height, -(-width // 8) * 8)  # rows of whole 64-bit words
     steps = near.offsets @ np.array([shape[1] * shape[2], shape[2], 1])
 
-    surfaces = []
+    surfaces: list[Elements] = []
     for side, labels in (("reference", pair.reference), ("prediction", pair.prediction)):
         marks = _scratch.zeros(f"{side} marks", shape)
         places, corners = (
             _scratch.array(f"{side} {name}", dtype) for name, dtype in (("places", np.int64), ("corners", np.uint64))
         )
-        places, corners, count = find(labels, pair.lower, pair.upper, table, pair.flat, pad, marks, places, corners)
+        most = max(MOST_ELEMENTS, _TIMES_REFERENCE * surfaces[0].places.size) if surfaces else labels.size * 8
+        places, corners, count = find(
+            labels, pair.lower, pair.upper, table, pair.flat, pad, marks, places, corners, most
+        )
+        if count < 0:
+            raise too_rugged(most)
         _scratch.keep(f"{side} places", places)
         _scratch.keep(f"{side} corners", corners)
         surfaces.append(Elements(places[:count], corners[:count], marks.reshape(-1)))
@@ -256,6 +266,14 @@ def directed_distances(
         distances = _far_distances(unmet[:far], others, shape, spacing)
         result = result.merged(DirectedDistances(distances, unmet_sizes[:far], np.ones(far, np.int64)))
     return result
+
+
+def too_rugged(most: int) -> InputError:
+    """Return what is said of a boundary that would take too much memory and time."""
+    return InputError(
+        f"the boundary of the segmentation has more than the limit of {most:,} elements",
+        advice="Is it a noise or a pattern, not a structure? Remove small islands and holes",
+    )
 
 
 class Elements(NamedTuple):
@@ -317,9 +335,14 @@ def _far_distances(
     from scipy.spatial import cKDTree
 
     axes = slice(3 - len(spacing), 3)
-    here, there = (np.stack(np.unravel_index(p, shape)[axes], axis=1) for p in (places, others))
-    nearest = cKDTree(there * spacing, balanced_tree=False, compact_nodes=False).query(here * spacing)[1]
-    return _lengths(here - there[nearest], spacing)
+    there = np.stack(np.unravel_index(others, shape)[axes], axis=1)
+    tree = cKDTree(there * spacing, balanced_tree=False, compact_nodes=False)
+    distances = np.empty(places.size)
+    for start in range(0, places.size, _AT_ONCE):
+        piece = slice(start, start + _AT_ONCE)
+        here = np.stack(np.unravel_index(places[piece], shape)[axes], axis=1)
+        distances[piece] = _lengths(here - there[tree.query(here * spacing)[1]], spacing)
+    return distances
 
 
 _DISTANCE: dict[str, Any] = {

@@ -1,6 +1,6 @@
 """Frozen types that every part of Podium shares. No input, no output."""
 
-from podium.model.challenge import TOLERANCE_SCALES, Case, Challenge, Role, Status, Value
+from podium.model.challenge import TOLERANCE_SCALES, Case, Challenge, OrganisersKeys, Role, Status, Value
 from podium.model.cube import Column, Cube, Floats, Scores
 from podium.model.errors import InputError
 from podium.model.labelmap import LARGEST_LABEL, LONGEST_MM, SHORTEST_MM, Box, LabelMap, as_labels
@@ -33,6 +33,7 @@ __all__ = [
     "Line",
     "Measure",
     "Metric",
+    "OrganisersKeys",
     "Panel",
     "Paths",
     "Price",

@@ -21,7 +21,7 @@ from podium.model.views import View
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["TOLERANCE_SCALES", "Case", "Challenge", "Role", "Status", "Value"]
+__all__ = ["TOLERANCE_SCALES", "Case", "Challenge", "OrganisersKeys", "Role", "Status", "Value"]
 
 TOLERANCE_SCALES = {1.0: "", 0.5: "_half_tolerance", 2.0: "_double_tolerance"}
 """Multiples of a tolerance that are measured beside it, to see what depends on it, and how names of measures end."""
@@ -98,6 +98,23 @@ class Value:
     measured: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class OrganisersKeys:
+    """What the organisers' own results call things, so that a platform that was set up for them goes on working.
+
+    Attributes
+    ----------
+    case
+        Their key for the name of a case.
+    results, aggregates
+        Their keys for the values of a case and for what is told over all cases, by the keys of Podium's metrics.json.
+    """
+
+    case: str
+    results: Mapping[str, str]
+    aggregates: Mapping[str, str]
+
+
 class Challenge(BaseModel, ABC):
     """A challenge in one edition of its rules, ready to measure and to score.
 
@@ -128,8 +145,13 @@ class Challenge(BaseModel, ABC):
     """What a row is called, one and several."""
     cluster_words: ClassVar[tuple[str, str]] = ("cluster", "clusters")
     """What rows that are drawn together are called, one and several: a subject, where `cluster` names subjects."""
+    single_files: ClassVar[tuple[str, ...]] = ()
+    """How a plain file is called that is a whole submission, where one file holds all rows; `*` is the team's name."""
     time: ClassVar[Measure] = SECONDS
     """What a submission's timing.csv is recorded as."""
+
+    organisers_keys: ClassVar[OrganisersKeys | None] = None
+    """What the organisers' own results call values and scores, where they are known."""
 
     edition: str = "document"
     """Which rules: `document` for what the page says, `code` for what the organisers' own code does."""
@@ -208,6 +230,11 @@ class Challenge(BaseModel, ABC):
         """Name the rows of a case: itself, or what its one file holds."""
         return (case.name,)
 
+    @property
+    def naming(self) -> tuple[str, ...]:
+        """How predictions are called, whatever the truth: patterns such as `case_*.nii.gz`; none if not known."""
+        return ()
+
     def cluster(self, row: str) -> str:
         """Name what a row is drawn with when cases are resampled: itself, or the subject it belongs to."""
         return row
@@ -230,7 +257,14 @@ class Challenge(BaseModel, ABC):
     # Checking and showing.
 
     def check(self, case: Case | None, prediction: Path) -> list[str]:  # noqa: ARG002
-        """Say everything that is wrong with a prediction and can be seen without the truth."""
+        """Say everything that makes an evaluation refuse a prediction and can be seen without the truth."""
+        return []
+
+    def doubts(self, case: Case | None, truth: Any, prediction: Path) -> list[str]:  # noqa: ARG002
+        """Say what looks like a mistake in a prediction although an evaluation accepts it; both None without a truth.
+
+        It may also explain why one is refused.
+        """
         return []
 
     def views(self, case: Case, truth: Any, prediction: Path, *, images: Path | None = None) -> list[View]:  # noqa: ARG002
@@ -247,14 +281,14 @@ class Challenge(BaseModel, ABC):
         package = type(self).__module__.rpartition(".")[0]
         return bool(package) and find_spec(f"{package}.demo") is not None
 
-    def write_demo(self, folder: Path) -> None:
+    def write_demo(self, folder: Path, *, seed: int = 0) -> None:
         """Write synthetic data in the challenge's own layout: `truth/`, and one folder a team in `submissions/`.
 
-        By default, `write` in the module `demo` beside the challenge's own does.
+        By default, `write` in the module `demo` beside the challenge's own does. Another seed gives other data.
         """
         if not self.has_demo:
             raise InputError(f"there is no demo of {self.title}", advice="It needs a module demo beside it")
-        import_module(f"{type(self).__module__.rpartition('.')[0]}.demo").write(folder)
+        import_module(f"{type(self).__module__.rpartition('.')[0]}.demo").write(folder, seed=seed)
 
     # Scoring.
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["InputError", "printable", "shortened"]
+__all__ = ["LONGEST_REASON", "InputError", "brief", "printable", "shortened"]
+
+LONGEST_REASON = 600
+"""Characters of whatever is said of a file that a stranger sent."""
 
 
 class InputError(ValueError):
@@ -22,7 +25,7 @@ class InputError(ValueError):
     """
 
     def __init__(self, problem: str, *, path: str | Path | None = None, advice: str | None = None) -> None:
-        self.problem = problem
+        self.problem = problem = brief(problem)
         self.path = None if path is None else Path(path)
         self.advice = advice
         message = problem if path is None else f"{printable(str(path))}: {problem}"
@@ -34,6 +37,20 @@ class InputError(ValueError):
 def printable(text: str) -> str:
     """Show a text on one line and without control characters, whatever a stranger put into it."""
     return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
+
+
+def brief(reason: str) -> str:
+    """Return a reason with its middle left out, if it is longer than anybody reads; a stranger may have written it.
+
+    Examples
+    --------
+    >>> brief("short"), len(brief("x" * 10**6)) == LONGEST_REASON
+    ('short', True)
+    """
+    if len(reason) <= LONGEST_REASON:
+        return reason
+    end = LONGEST_REASON // 3
+    return f"{reason[: LONGEST_REASON - end - 3]} … {reason[-end:]}"
 
 
 def shortened(names: Sequence[str], *, most: int = 10) -> str:

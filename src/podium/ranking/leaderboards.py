@@ -105,9 +105,14 @@ def leaderboard_of(
     return challenge_rule(challenge, cube_of(challenge, measurements), roles=roles).leaderboard()
 
 
-def scores_alone(challenge: Challenge, measurements: pl.DataFrame) -> dict[str, float | None]:
-    """Return the scores of a single team, without ranks and scores relative to others, which mean nothing then."""
-    rule = challenge_rule(challenge, cube_of(challenge, measurements))
+def scores_alone(
+    challenge: Challenge, measurements: pl.DataFrame, *, roles: Mapping[str, Role] | None = None
+) -> dict[str, float | None]:
+    """Return the scores of the only competitor, without ranks and scores relative to others, which mean nothing then.
+
+    Baselines and references may be among the measurements, as `roles` say.
+    """
+    rule = challenge_rule(challenge, cube_of(challenge, measurements), roles=roles)
     relative = {column.name for column in rule.published.columns if column.relative}
-    values = rule.leaderboard().entries[0].values
+    values = rule.leaderboard().entries[0].values  # competitors come first, with a place or without
     return {name: value for name, value in values.items() if name not in relative}

@@ -208,7 +208,7 @@ def _written(
     from podium.report.figures import as_bytes, slug
 
     name = slug(f"{picture.submission[:40]} {picture.kind} {picture.case[:40] or picture.heading[:40]}")
-    contents = {form: as_bytes(figure, form) for form in {*formats, "png"}}
+    contents = {form: as_bytes(figure, form) for form in sorted({*formats, "png"})}
     place.add({f"{folder}/{number:03d}-{name}.{form}": contents[form] for form in formats})
     return contents["png"]
 

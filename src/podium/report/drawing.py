@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.model import Agreement, Curves, Line, Panel, Paths, Slices, View
-from podium.report.style import INK, SOFT, drawing, shortened
+from podium.report.style import INK, SOFT, drawing, laid_out, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,13 +50,13 @@ def draw(view: View) -> Figure:
     with _styled():
         match view:
             case Slices():
-                return _slices(view)
+                return laid_out(_slices(view))
             case Curves():
-                return _curves(view)
+                return laid_out(_curves(view))
             case Paths():
-                return _paths(view)
+                return laid_out(_paths(view))
             case Agreement():
-                return _agreement(view)
+                return laid_out(_agreement(view))
 
 
 @contextmanager

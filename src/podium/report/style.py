@@ -9,8 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from podium.model import Role
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = [
     "ACCENT",
@@ -25,6 +29,7 @@ __all__ = [
     "Look",
     "cleaned",
     "drawing",
+    "laid_out",
     "looks",
     "shortened",
 ]
@@ -129,6 +134,14 @@ def drawing() -> Iterator[None]:
         mpl.rcParams.update(_SETTINGS)  # type: ignore[arg-type]  # plain names of settings
         mpl.rcParams["font.sans-serif"] = list(_families())
         yield
+
+
+def laid_out(figure: Figure) -> Figure:
+    """Lay a figure out once and for all: else each file would begin where the one written before it ended."""
+    if (engine := figure.get_layout_engine()) is not None:
+        engine.execute(figure)
+        figure.set_layout_engine(None)
+    return figure
 
 
 @lru_cache(maxsize=1)

@@ -2,9 +2,11 @@
 
 from podium.run.checking import Problem, check_submission
 from podium.run.contract import Breach, Contract
+from podium.run.enclosure import read_enclosed
 from podium.run.engine import Evaluation, found_cases, made_by, measure_all
 from podium.run.evaluating import evaluate_into
 from podium.run.folder import RunFolder
+from podium.run.gathering import gather_runs
 from podium.run.grand_challenge import evaluate_on_grand_challenge
 from podium.run.parts import Part, Parts, digests, sole_writer
 from podium.run.pools import Threads, dask_pool
@@ -42,6 +44,7 @@ __all__ = [
     "evaluate_on_grand_challenge",
     "find_submissions",
     "found_cases",
+    "gather_runs",
     "leaderboard_document",
     "leaderboard_files",
     "made_by",
@@ -49,6 +52,7 @@ __all__ = [
     "opened",
     "ranking_document_of",
     "ranking_files",
+    "read_enclosed",
     "read_record",
     "sole_writer",
     "verify_run",

@@ -1,89 +1,156 @@
-"""Would this submission be accepted? Every problem at once, not the first."""
+"""Would this submission be accepted? Every problem at once, not the first, and what looks like a mistake besides."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 
-from podium.io import read_timing
+from podium.io import noting_files, read_timing
 from podium.model import Case, Challenge, InputError, Status
 from podium.model.errors import printable
 from podium.run.engine import found_cases
-from podium.run.measuring import CaseJob, Prediction, measure_case
-from podium.run.submissions import TIMING, Files, Limits, Submission, keep_apart, opened
+from podium.run.measuring import RAISED, CaseJob, Prediction, described, measure_case
+from podium.run.naming import nothing_in_common, teams_within
+from podium.run.submissions import COMPANIONS, JOBS, TIMING, Files, Limits, Submission, keep_apart, opened
+from podium.run.unpacking import ARCHIVES
 
 __all__ = ["Problem", "check_submission"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Problem:
-    """Something that a participant should mend: in which file, and what."""
+    """Something that a participant should mend or look at: in which file, and what.
+
+    A warning is what an evaluation accepts all the same.
+    """
 
     file: str
     what: str
+    warning: bool = False
 
 
 def check_submission(
     challenge: Challenge, predictions: Path, *, truth: Path | None = None, limits: Limits | None = None
 ) -> list[Problem]:
-    """Return everything that is wrong with a submission, a folder or an archive.
+    """Return everything that is wrong with a submission, or looks so: a folder, an archive, or the one file of it all.
 
-    Without the truth, names, formats and values are checked, as far as the challenge can; with it, also what is missing
-    and whether it fits. The truth must not be the submission, lie in it, or hold it.
+    With the truth, there is a problem that is no warning exactly where an evaluation would refuse something: every case
+    is measured. Without it, names, formats and values are checked as far as the challenge can, and nothing is refused
+    that an evaluation would accept, so long as all that is called like a prediction belongs to a case. The truth must
+    not be the submission, lie in it, or hold it.
     """
     if not predictions.exists():
         raise InputError("there is nothing here", path=predictions)
+    remarks: tuple[str, ...] = ()
+    if predictions.is_file() and not (challenge.single_files or predictions.name.lower().endswith(ARCHIVES)):
+        raise InputError(
+            "this is a single file", path=predictions, advice="Give the folder, .zip or .tar.gz of all predictions"
+        )
     if truth is not None:
-        keep_apart(truth, [predictions])
+        remarks = keep_apart(truth, [predictions])
         challenge, cases = found_cases(challenge, truth)
     else:
-        cases = []
-    with opened(Submission(predictions.name, predictions), cases, limits=limits) as files:
+        cases = [Case("", expected=challenge.naming)]
+    with opened(Submission(predictions.name, predictions, remarks=remarks), cases, limits=limits) as files:
         timing = files.timing
-        problems = _against(challenge, cases, truth, files) if truth is not None else _alone(challenge, files)
+        problems = _against(challenge, cases, truth, files) if truth is not None else _alone(challenge, cases, files)
         if timing is not None:
-            problems += _problems_of(lambda: _timing_problems(timing, {c.name for c in cases}), files.root, timing)
+            names = {case.name for case in cases} if truth is not None else set()
+            problems += _warnings(lambda: _timing_problems(timing, names), files.root, timing)
     return sorted(set(problems))
 
 
 def _against(challenge: Challenge, cases: Sequence[Case], truth: Path, files: Files) -> list[Problem]:
-    """Check every case as an evaluation would measure it; what the challenge sees by itself is said in its words."""
+    """Check every case as an evaluation would measure it."""
+    predictions = [Prediction.among("", files, case) for case in cases]
+    if all(prediction.status is Status.MISSING for prediction in predictions):
+        if several := _several(files, cases):
+            return several
+        if what := nothing_in_common(cases, [files]):
+            return [Problem("", what)]
     problems = []
-    for case in cases:
-        prediction = Prediction.among("", files, case)
-        path = prediction.path
-        if path is None:
+    for case, prediction in zip(cases, predictions, strict=True):
+        if prediction.path is None:
             missing = prediction.status is Status.MISSING
             problems.append(Problem(case.expected[0], "missing" if missing else prediction.reason))
-            continue
-        seen = _problems_of(lambda case=case, path=path: challenge.check(case, path), files.root, path)  # type: ignore[misc]
-        problems += seen or _measured(CaseJob(challenge, case, truth, (prediction,), {}), files, path)
-    for remark in files.unexpected(cases):
-        name, _, what = remark.partition(": ")
-        problems.append(Problem(name, what))
-    return problems
+        else:
+            problems += _measured(CaseJob(challenge, case, truth, (prediction,), {}), files, prediction.path)
+    return problems + _unexpected(files, cases)
+
+
+def _several(files: Files, cases: Sequence[Case]) -> list[Problem]:
+    teams = teams_within(files, cases)
+    return [Problem("", f"this holds several teams ({teams}): check one of them at a time")] if teams else []
 
 
 def _measured(job: CaseJob, files: Files, path: Path) -> list[Problem]:
-    """Return what an evaluation would say of a prediction."""
+    """Return what an evaluation would say of a prediction; where it refuses one, in the challenge's words if it can."""
+    challenge, case = job.challenge, job.case
     part = measure_case(job).part
     if part.faults:
-        raise InputError(f"{job.challenge.title} itself is at fault ({job.case.name}: {part.faults[0][1]})")
+        raise InputError(f"{challenge.title} itself is at fault ({case.name}: {part.faults[0][1]})")
     files.use(name for names in part.hashes.values() for name in names)
-    return _problems_of(lambda: list(dict.fromkeys(reason for *_, reason in part.failures)), files.root, path)
+    reasons: dict[bool, list[str]] = {True: [], False: []}
+    for *_, status, reason in part.failures:
+        reasons[status == "warning"].append(reason)
+    refused = reasons[False] and (
+        _problems_of(lambda: challenge.check(case, path), files.root, path)
+        or _problems_of(lambda: list(dict.fromkeys(reasons[False])), files.root, path)
+    )
+    doubts = _doubts(lambda: challenge.doubts(case, challenge.load(case), path))
+    return [*refused, *_warnings(lambda: list(dict.fromkeys(reasons[True] + doubts)), files.root, path)]
 
 
-def _alone(challenge: Challenge, files: Files) -> list[Problem]:
+def _alone(challenge: Challenge, naming: Sequence[Case], files: Files) -> list[Problem]:
+    """Check what is called like a prediction, or everything where that is not known."""
     strange = files.strange()
-    problems = [Problem(printable(name), what) for name, what in strange.items()]
-    if not files.top and not strange:
-        problems.append(Problem("", "there is nothing in this submission"))
-    for name in files.top:
-        if name not in (TIMING, *strange):
-            entry = files.root / name
-            problems += _problems_of(lambda entry=entry: challenge.check(None, entry), files.root, entry)  # type: ignore[misc]
-    return problems
+    problems = [
+        Problem(printable(name), what, warning=not _could_be(name, challenge.naming)) for name, what in strange.items()
+    ]
+    names = files.called(naming) if challenge.naming else [n for n in files.top if n not in (TIMING, *COMPANIONS)]
+    if JOBS in files.top:  # downloaded from grand-challenge.org, with outputs in folders beside it
+        problems.append(Problem(JOBS, "only with the truth can be told which case an output is of", warning=True))
+        files.use([JOBS, *(name for name in files.top if files.is_folder(name))])
+    elif not names and all(problem.warning for problem in problems):
+        if several := _several(files, naming):
+            return several
+        problems.append(Problem("", "there is no prediction in this submission"))
+    for name in names:
+        if name not in strange:
+            problems += _of_file(challenge, files, files.root / name)
+    files.use(names)
+    wanted = f": predictions are called {', '.join(challenge.naming)}"
+    return problems + [replace(odd, what=odd.what + wanted) for odd in _unexpected(files, ()) if challenge.naming]
+
+
+def _could_be(name: str, naming: Sequence[str]) -> bool:
+    """Return whether an entry is called like a prediction, where that is known."""
+    patterns = [pattern for pattern in naming if pattern.count("/") == name.count("/")]
+    return not naming or any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _of_file(challenge: Challenge, files: Files, path: Path) -> list[Problem]:
+    with noting_files() as read:
+        problems = _problems_of(lambda: challenge.check(None, path), files.root, path)
+    files.use(other.relative_to(files.root).as_posix() for other in read if other.is_relative_to(files.root))
+    return problems + _warnings(lambda: _doubts(lambda: challenge.doubts(None, None, path)), files.root, path)
+
+
+def _doubts(doubts: Callable[[], list[str]]) -> list[str]:
+    """Return doubts about a prediction; about one that cannot be read there are none, it is refused."""
+    try:
+        return doubts()
+    except (InputError, OSError):
+        return []
+    except RAISED as error:
+        return [f"it cannot be looked at closely ({described(error)})"]
+
+
+def _unexpected(files: Files, cases: Sequence[Case]) -> list[Problem]:
+    parts = (remark.partition(": ") for remark in files.unexpected(cases))
+    return [Problem(name, what, warning=True) for name, _, what in parts]
 
 
 def _timing_problems(path: Path, cases: set[str]) -> list[str]:
@@ -103,7 +170,13 @@ def _problems_of(check: Callable[[], list[str]], root: Path, path: Path) -> list
         lines = check()
     except (InputError, OSError) as error:
         lines = [str(error)]
+    except RAISED as error:
+        lines = [f"it cannot be read ({described(error)})"]
     return [Problem(name, _plain(what, root, path)) for what in lines]
+
+
+def _warnings(check: Callable[[], list[str]], root: Path, path: Path) -> list[Problem]:
+    return [replace(problem, warning=True) for problem in _problems_of(check, root, path)]
 
 
 def _plain(what: str, root: Path, path: Path) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from podium.model import Challenge, Direction, Measure, Price, Status, Value
+from podium.model.errors import brief
 
 __all__ = ["Breach", "Contract", "Seal"]
 
@@ -28,7 +29,7 @@ class Contract:
     """What a challenge has declared, and what follows from it for every value."""
 
     def __init__(self, challenge: Challenge) -> None:
-        self._measures = {measure.name: measure for measure in challenge.measures}
+        self._measures = {measure.name: measure for measure in (*challenge.measures, challenge.time)}
         self._demanded = [
             (measure.name, target)
             for measure in challenge.measures
@@ -66,7 +67,7 @@ class Contract:
             seen.add(key)
             _check_fields(value)
             _check_number(value, measure, built_in=built_in)
-            charged.append(self._charged(value, measure, truth))
+            charged.append(self._charged(replace(value, reason=brief(value.reason)), measure, truth))
         for row in rows:
             for name, target in self._demanded:
                 if (row, name, target, "") not in seen:
@@ -75,8 +76,9 @@ class Contract:
 
     def failed(self, rows: Iterable[str], truth: Any, status: Status, reason: str) -> list[Value]:
         """Return what a case costs that is missing or cannot be used."""
+        why = brief(reason)
         return [
-            self._charged(Value(row, name, None, target, status=status, reason=reason), self._measures[name], truth)
+            self._charged(Value(row, name, None, target, status=status, reason=why), self._measures[name], truth)
             for row in rows
             for name, target in self._demanded
         ]

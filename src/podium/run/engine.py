@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from shutil import disk_usage
+from tempfile import gettempdir
 from typing import Any
 
 import polars as pl
@@ -15,14 +17,18 @@ import polars as pl
 from podium import __version__
 from podium.io import read_timing
 from podium.model import Case, Challenge, InputError, Role, Status, Value
-from podium.run.measuring import CaseJob, Done, Prediction, measure_case, tabulated
+from podium.model.errors import brief
+from podium.run.measuring import RAISED, CaseJob, Done, Prediction, described, measure_case, tabulated
+from podium.run.naming import nothing_in_common, teams_within
 from podium.run.parts import Part, Parts, digests
 from podium.run.pools import Pool, Threads
-from podium.run.submissions import Files, Submission, opened
+from podium.run.submissions import JOBS, Files, Submission, archive_of, opened
+from podium.run.unpacking import ROOM_TAKEN, room_needed
 
 __all__ = ["Evaluation", "found_cases", "made_by", "measure_all"]
 
 _MOST_NAMED = 3
+_MOST_STRANGE = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,17 +105,26 @@ def measure_all(
     for name, role in challenge.built_in.items():
         if name in {submission.name for submission in submissions}:
             raise InputError(f"a submission is called {name}, like the {role.value} that Podium evaluates itself")
-    if parts is not None:
-        parts.begin(but=frozenset(case.name for case in cases) if resume else frozenset())
+    refused = _refused_archives(submissions, scratch or Path(gettempdir()))
     measured: list[Part] = []
     kept, why = 0, {}  # type: int, dict[str, Counter[str]]
     with ExitStack() as stack:
-        teams = [_Team.opening(submission, cases, stack, scratch) for submission in submissions]
+        teams = [
+            _Team(submission, None, refused[submission.name])
+            if submission.name in refused
+            else _Team.opening(submission, cases, stack, scratch)
+            for submission in submissions
+        ]
+        predictions = [tuple(team.prediction(case) for team in teams) for case in cases]
+        if all(prediction.status is Status.MISSING for of_case in predictions for prediction in of_case):
+            _refuse_strangers(cases, teams)
+        if parts is not None:
+            parts.begin(but=frozenset(case.name for case in cases) if resume else frozenset())
         built_in = tuple(Prediction(name, built_in=True) for name in challenge.built_in)
         recipe, known = made_by(challenge), parts if resume else None
         jobs = [
-            CaseJob(challenge, case, truth, (*(team.prediction(case) for team in teams), *built_in), recipe, known)
-            for case in cases
+            CaseJob(challenge, case, truth, (*of_case, *built_in), recipe, known)
+            for case, of_case in zip(cases, predictions, strict=True)
         ]
         for number, done in enumerate((pool or Threads()).done(measure_case, jobs), start=1):
             if parts is None:
@@ -158,6 +173,29 @@ def made_by(challenge: Challenge) -> dict[str, Any]:
     }
 
 
+def _refused_archives(submissions: Sequence[Submission], folder: Path) -> dict[str, str]:
+    """Return which archives are not unpacked, and why; there must be room in the folder for all others together."""
+    needs, refused = {}, {}
+    for submission in submissions:
+        try:
+            if archive := archive_of(submission.path, submission.limits):
+                needs[submission.name] = room_needed(archive, submission.limits)
+        except (InputError, OSError) as error:
+            refused[submission.name] = str(error)
+        except RAISED as error:
+            refused[submission.name] = f"the submission cannot be opened ({described(error)})"
+    room = int(disk_usage(folder).free * ROOM_TAKEN)
+    if sum(needs.values()) > room:
+        largest = max(needs, key=lambda name: needs[name])
+        raise InputError(
+            f"the archives take {sum(needs.values()):,} bytes once unpacked, {needs[largest]:,} of them {largest}; "
+            f"on this disk there is room for {room:,}",
+            path=folder,
+            advice="Make room, or give an --out on a larger disk",
+        )
+    return refused
+
+
 @dataclass(frozen=True, slots=True)
 class _Team:
     submission: Submission
@@ -173,6 +211,8 @@ class _Team:
             if isinstance(error, OSError) and error.errno == errno.ENOSPC:
                 raise  # that is not the team's fault
             return cls(submission, None, str(error))
+        except RAISED as error:
+            return cls(submission, None, f"the submission cannot be opened ({described(error)})")
 
     def prediction(self, case: Case) -> Prediction:
         """Return where the prediction of a case lies, or why there is none."""
@@ -183,19 +223,40 @@ class _Team:
 
     def timing(self, rows: set[str]) -> tuple[dict[str, float], list[str], dict[str, str]]:
         """Return the seconds of each row, what is wrong with them, and the hash of the file."""
-        path = self.files.timing if self.files else None
-        if path is None or self.files is None:
+        if self.files is None:
             return {}, [], {}
+        path = self.files.timing
+        seconds = self.files.job_seconds if path is None else {}
+        if path is None and not seconds:
+            return {}, [], {}
+        path = path or self.files.root / JOBS
         own = digests(self.files.root, {path})
         try:
-            seconds = {row: entry[0] for row, entry in read_timing(path).items()}
+            seconds = seconds or {row: entry[0] for row, entry in read_timing(path).items()}
         except (InputError, OSError) as error:
             return {}, [f"{str(error).replace(f'{self.files.root}/', '')}; no timing is counted"], own
-        remarks = [f"timing.csv: there is no case called {row}" for row in sorted(set(seconds) - rows)]
+        except RAISED as error:
+            return {}, [f"{path.name} cannot be read ({described(error)}); no timing is counted"], own
+        strange = sorted(set(seconds) - rows)
+        remarks = [f"{path.name}: there is no case called {row}" for row in strange[:_MOST_STRANGE]]
+        if len(strange) > _MOST_STRANGE:
+            remarks.append(f"{path.name}: {len(strange) - _MOST_STRANGE:,} more names are no cases")
         if lacking := sorted(rows - set(seconds)):
             named = ", ".join(lacking[:_MOST_NAMED]) + (" …" if len(lacking) > _MOST_NAMED else "")
-            remarks.append(f"timing.csv: no time counts, as there is none for {named}")
+            remarks.append(f"{path.name}: no time counts, as there is none for {named}")
         return {row: value for row, value in seconds.items() if row in rows}, remarks, own
+
+
+def _refuse_strangers(cases: Sequence[Case], teams: Sequence[_Team]) -> None:
+    """Stop where no submission has anything that is called like a prediction: somebody gave the wrong folder."""
+    submissions = {team.submission.path: team.files for team in teams if team.files is not None}
+    for path, files in submissions.items():
+        if within := teams_within(files, cases):
+            raise InputError(
+                f"this holds several teams ({within})", path=path, advice="Give this folder as the submissions"
+            )
+    if what := nothing_in_common(cases, list(submissions.values())):
+        raise InputError(what, advice="Is this the truth of these submissions? podium check looks at one of them")
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,18 +311,21 @@ def _finished(
     """Add what concerns a submission as a whole: its times, and files that nobody asked for."""
     rows = set(together.table["case"].unique().to_list())
     failures, seconds, hashes = list(together.failures), [], {}
+    table = together.table
     for team in teams:
         name = team.submission.name
         timing, remarks, own = team.timing(rows)
         hashes[name] = together.hashes.get(name, {}) | own
+        if timing:  # which wins over times that a prediction brings with it
+            table = table.filter((pl.col("submission") != name) | (pl.col("metric") != challenge.time.name))
         seconds += [(name, Value(row, challenge.time.name, time)) for row, time in timing.items()]
         if team.files is not None:
             team.files.use(hashes[name])
             remarks += team.files.unexpected(cases)
-        failures += [(name, "", "warning", remark) for remark in remarks]
+        failures += [(name, "", "warning", brief(remark)) for remark in remarks]
     return Evaluation(
         challenge=challenge,
-        table=pl.concat([together.table, tabulated(seconds)]).sort("submission", "case", "unit", "target", "metric"),
+        table=pl.concat([table, tabulated(seconds)]).sort("submission", "case", "unit", "target", "metric"),
         failures=sorted(set(failures)),
         faults=sorted(together.faults),
         roles={team.submission.name: team.submission.role for team in teams} | dict(challenge.built_in),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from podium.io import Content
 from podium.model import Challenge, InputError
-from podium.run.engine import Evaluation, measure_all
+from podium.run.engine import measure_all
 from podium.run.folder import RunFolder
 from podium.run.parts import sole_writer
 from podium.run.pools import Threads, dask_pool
@@ -19,7 +19,7 @@ from podium.run.results import leaderboard_files, metrics_files
 from podium.run.runs import Run, failures_frame
 from podium.run.submissions import Limits, find_submissions
 
-__all__ = ["evaluate_into"]
+__all__ = ["evaluate_into", "write_run"]
 
 
 def evaluate_into(
@@ -70,7 +70,12 @@ def evaluate_into(
     if not truth.is_dir():
         raise InputError("this is not a folder", path=truth, advice="Give the folder that holds the truth")
     teams = find_submissions(
-        submissions, baselines=tuple(baselines), references=tuple(references), truth=truth, limits=limits
+        submissions,
+        baselines=tuple(baselines),
+        references=tuple(references),
+        truth=truth,
+        limits=limits,
+        single_files=challenge.single_files,
     )
     for inputs, what in ((truth, "the truth"), (submissions, "the submissions")):
         if out.resolve() == inputs.resolve() or inputs.resolve() in out.resolve().parents:
@@ -98,12 +103,18 @@ def evaluate_into(
         ended = datetime.now(UTC)
         record = RunRecord.of(evaluation, folder=out, truth=truth, places=places, started=started, ended=ended)
         run = Run(evaluation.challenge, record, evaluation.table, failures_frame(evaluation.failures), folder=out)
-        if not run.withheld and (fault := _scoring_fault(run)):
-            record = record.model_copy(update={"faults": [("", "", fault)]})
-            run = Run(run.challenge, record, run.measurements, run.failures, folder=out)
-        folder.replace(_files(run, evaluation))
+        run = write_run(run, folder)
         folder.parts.finish()
     run.kept, run.why = evaluation.kept, evaluation.why
+    return run
+
+
+def write_run(run: Run, folder: RunFolder) -> Run:
+    """Let a run appear in its folder, and return it; without a leaderboard where the challenge cannot score it."""
+    if not run.withheld and (fault := _scoring_fault(run)):
+        record = run.record.model_copy(update={"faults": [("", "", fault)]})
+        run = Run(run.challenge, record, run.measurements, run.failures, folder=run.folder)
+    folder.replace(_files(run))
     return run
 
 
@@ -124,15 +135,15 @@ def _scoring_fault(run: Run) -> str:
     return ""
 
 
-def _files(run: Run, evaluation: Evaluation) -> dict[str, Content]:
+def _files(run: Run) -> dict[str, Content]:
     """Return everything that a run folder holds."""
     files: dict[str, Content] = {
-        "measurements.parquet": evaluation.table,
+        "measurements.parquet": run.measurements,
         "failures.csv": (run.failures.columns, run.failures.iter_rows()),
         "run.json": run.record.document(),
-        **metrics_files(evaluation.table, list(evaluation.roles)),
+        **metrics_files(run.measurements, list(run.roles)),
     }
     if not run.withheld:
-        files |= leaderboard_files(run.leaderboard, evaluation.challenge.options)
-        files |= evaluation.challenge.further_tables(run.cube, run.roles)
+        files |= leaderboard_files(run.leaderboard, run.challenge.options)
+        files |= run.challenge.further_tables(run.cube, run.roles)
     return files

@@ -12,11 +12,15 @@ import polars as pl
 
 from podium.io import noting_files
 from podium.model import Case, Challenge, InputError, Status, Value
+from podium.model.errors import brief
 from podium.run.contract import Breach, Contract, Seal
 from podium.run.parts import Part, Parts, digests
 from podium.run.submissions import Files
 
-__all__ = ["SCHEMA", "CaseJob", "Done", "Prediction", "measure_case", "tabulated"]
+__all__ = ["RAISED", "SCHEMA", "CaseJob", "Done", "Prediction", "described", "measure_case", "tabulated"]
+
+RAISED = (Exception, SystemExit, pl.exceptions.PanicException)
+"""What a file may make Python raise, through whatever library; anything but a person who interrupts."""
 
 _MOST_NAMED = 5  # rows of one file that share a reason are named one by one up to this many
 _THIS_MACHINE = {errno.ENOSPC, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EDQUOT}
@@ -56,6 +60,8 @@ class Prediction:
             path = files.find(case)
         except (InputError, OSError) as error:
             return cls(submission, status=Status.INVALID, reason=str(error))
+        except RAISED as error:
+            return cls(submission, status=Status.INVALID, reason=f"it cannot be looked for ({described(error)})")
         if path is None:
             return cls(submission, status=Status.MISSING, reason=f"there is no {case.expected[0]}")
         return cls(submission, files.root, path)
@@ -143,7 +149,7 @@ def _stale(known: Part, prediction: Prediction) -> str:
         return ""
     if prediction.path is None or prediction.root is None:
         reasons = {failure[2:] for failure in known.failures if failure[0] == name}
-        return "" if (prediction.status.value, prediction.reason) in reasons else "changed"
+        return "" if (prediction.status.value, brief(prediction.reason)) in reasons else "changed"
     recorded = known.hashes.get(name, {})
     now = prediction.digests(besides={prediction.root / inside for inside in recorded})
     return "" if now == recorded else "changed"
@@ -176,8 +182,8 @@ class _Measurement:
             return self._collected()
         except MemoryError:
             raise  # of this machine there is too little
-        except (Exception, SystemExit) as error:
-            self._faults.append(("", f"load raised {_described(error)}"))
+        except RAISED as error:
+            self._faults.append(("", f"load raised {described(error)}"))
             return self._collected()
         for prediction in predictions:
             self._measure(prediction)
@@ -231,10 +237,10 @@ class _Measurement:
                 return self._contract.held(self._rows, self._seal.truth, values, built_in=built_in)
         except (InputError, Breach) as error:
             problem = error
-        except (Exception, SystemExit) as error:  # a prediction or the challenge is to blame, and named
+        except RAISED as error:  # a prediction or the challenge is to blame, and named
             _raise_if_machine(error)
             own = isinstance(error, OSError) and path is not None and _about(error, path)
-            problem = InputError(str(error)) if own else Breach(f"measure raised {_described(error)}")
+            problem = InputError(str(error)) if own else Breach(f"measure raised {described(error)}")
         else:
             problem = Breach("measure changed the truth")
         if self._seal.broken:
@@ -244,9 +250,9 @@ class _Measurement:
     def _charge(self, name: str, status: Status, reason: str) -> None:
         try:
             self._values[name] = self._contract.failed(self._rows, self._seal.truth, status, reason)
-        except Exception as error:  # a price that cannot be computed is the challenge's fault
+        except RAISED as error:  # a price that cannot be computed is the challenge's fault
             _raise_if_machine(error)
-            self._faults.append((name, f"the price of a failure raised {_described(error)}"))
+            self._faults.append((name, f"the price of a failure raised {described(error)}"))
 
     def _blame(self, predictions: Mapping[str, Prediction]) -> None:
         """Decide whose fault each breach is: the prediction's only where the case can be measured without it."""
@@ -280,7 +286,7 @@ class _Measurement:
             self._hashes,
             lost,
             tuple(failures),
-            tuple(self._faults),
+            tuple((name, brief(what)) for name, what in self._faults),
         )
 
 
@@ -306,7 +312,8 @@ def _raise_if_machine(error: BaseException) -> None:
         raise error
 
 
-def _described(error: BaseException) -> str:
+def described(error: BaseException) -> str:
+    """Return what was raised, shortly."""
     text = " ".join(str(error).split())[:200]
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 

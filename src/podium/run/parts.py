@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import io
 import json
@@ -23,6 +24,9 @@ from podium.model import InputError
 __all__ = ["LOCK", "Part", "Parts", "sole_writer"]
 
 LOCK = ".lock"
+_NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}
+_FOREIGN = (KeyError, ValueError, TypeError, AttributeError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
+"""What reading a part raises that another program, or another version, has written."""
 _KEY = "podium"
 _SUFFIX = ".part"
 _UNFINISHED = "unfinished"
@@ -96,17 +100,20 @@ class Parts:
             return None
         if sha256(packed).hexdigest().encode() != checksum:
             return None  # it is measured again, as if it had never been
-        facts = json.loads(pl.read_parquet_metadata(io.BytesIO(packed))[_KEY])
-        return Part(
-            case=facts["case"],
-            made_by=facts["made_by"],
-            truth=facts["truth"],
-            table=pl.read_parquet(io.BytesIO(packed)),
-            hashes=facts["hashes"],
-            lost={name: tuple(rows) for name, rows in facts["lost"].items()},
-            failures=tuple(tuple(failure) for failure in facts["failures"]),
-            faults=tuple(tuple(fault) for fault in facts["faults"]),
-        )
+        try:
+            facts = json.loads(pl.read_parquet_metadata(io.BytesIO(packed))[_KEY])
+            return Part(
+                case=facts["case"],
+                made_by=facts["made_by"],
+                truth=facts["truth"],
+                table=pl.read_parquet(io.BytesIO(packed)),
+                hashes=facts["hashes"],
+                lost={name: tuple(rows) for name, rows in facts["lost"].items()},
+                failures=tuple(tuple(failure) for failure in facts["failures"]),
+                faults=tuple(tuple(fault) for fault in facts["faults"]),
+            )
+        except _FOREIGN:
+            return None
 
     def still_true(self, case: str, made_by: Mapping[str, Any], truth: Path, files: tuple[Path, ...]) -> Part | str:
         """Return the part of a case, if the truth is what it was and it would be made alike; else why not."""
@@ -148,9 +155,16 @@ class Parts:
 
 
 def digests(root: Path, files: set[Path]) -> dict[str, str]:
-    """Return the SHA-256 of files by their path inside a folder; "" for one that was asked for and is not there."""
+    """Return the SHA-256 of files by their path inside a folder; "" for what is not there, or may not be read."""
     names = {path: _inside(root, path) for path in files}
-    return {name: digest(path) if path.is_file() else "" for path, name in sorted(names.items(), key=lambda i: i[1])}
+    return {name: _digest(path) for path, name in sorted(names.items(), key=lambda item: item[1])}
+
+
+def _digest(path: Path) -> str:
+    try:
+        return digest(path) if path.is_file() else ""
+    except PermissionError:
+        return ""
 
 
 def _inside(root: Path, path: Path) -> str:
@@ -168,7 +182,13 @@ def sole_writer(folder: Path) -> Iterator[None]:
     with (folder / LOCK).open("a+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except OSError as error:
+            if error.errno in _NO_LOCKS:
+                raise InputError(
+                    "this file system has no locks, so that two runs at once could not be kept apart",
+                    path=folder,
+                    advice="Give an --out on another disk, and copy the run afterwards",
+                ) from None
             lock.seek(0)
             who = lock.read().strip() or "somebody"
             raise InputError(

@@ -17,10 +17,10 @@ from podium import __version__
 from podium.model import InputError, Role
 from podium.run.engine import Evaluation
 
-__all__ = ["SCHEMA_NUMBER", "Input", "Machine", "RunRecord", "read_record"]
+__all__ = ["SCHEMA_NUMBER", "Gathered", "Input", "Machine", "RunRecord", "read_record"]
 
 SCHEMA_NUMBER = 2
-_PACKAGES = ("numpy", "scipy", "numba", "isal", "nibabel", "SimpleITK", "h5py", "polars")
+_PACKAGES = ("numpy", "scipy", "numba", "isal", "nibabel", "h5py", "polars")
 
 
 class _Document(BaseModel):
@@ -62,6 +62,29 @@ class Machine(_Document):
     cores: int | None = None
 
 
+class Gathered(_Document):
+    """An evaluation that a run was gathered from.
+
+    Attributes
+    ----------
+    path, sha256
+        Where it lay, and the hash of its run.json or metrics file.
+    podium, started, ended, machine, packages
+        Who measured, when and where.
+    submissions
+        What it gave: the name of each submission here, and there.
+    """
+
+    path: str
+    sha256: str
+    podium: str
+    started: datetime
+    ended: datetime
+    machine: Machine
+    packages: dict[str, str] = Field(default_factory=dict)
+    submissions: dict[str, str]
+
+
 class RunRecord(_Document):
     """What run.json says.
 
@@ -79,6 +102,8 @@ class RunRecord(_Document):
         What the challenge did wrong: submission, case, and what. While there are any, there is no leaderboard.
     started, ended, machine, packages
         When and where.
+    gathered
+        What it was gathered from, if it was not measured in one go; left out of the file where there is nothing.
     """
 
     schema_number: int = Field(default=SCHEMA_NUMBER, alias="schema")
@@ -95,6 +120,7 @@ class RunRecord(_Document):
     ended: datetime
     machine: Machine
     packages: dict[str, str] = Field(default_factory=dict)
+    gathered: list[Gathered] = Field(default_factory=list)
 
     @classmethod
     def of(
@@ -129,7 +155,7 @@ class RunRecord(_Document):
 
     def document(self) -> dict[str, Any]:
         """Return it as plain lists and numbers, for JSON."""
-        return self.model_dump(mode="json", by_alias=True)
+        return self.model_dump(mode="json", by_alias=True, exclude=None if self.gathered else {"gathered"})
 
 
 def read_record(folder: Path) -> RunRecord:
@@ -149,7 +175,7 @@ def read_record(folder: Path) -> RunRecord:
                 advice="Use a newer Podium",
             )
         return RunRecord.model_validate(_from_first_schema(document) if number == 1 else document)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         if isinstance(error, InputError):
             raise
         first = error.errors()[0] if isinstance(error, ValidationError) else None

@@ -12,7 +12,7 @@ import polars as pl
 
 from podium import __version__
 from podium.io import Content
-from podium.model import InputError, Leaderboard, Measure
+from podium.model import InputError, Leaderboard, Measure, OrganisersKeys
 from podium.ranking import Ranking
 from podium.run.folder import RunFolder
 
@@ -21,6 +21,7 @@ __all__ = [
     "leaderboard_files",
     "metrics_document",
     "metrics_files",
+    "organisers_document",
     "ranking_document_of",
     "ranking_files",
     "write_ranking",
@@ -63,6 +64,20 @@ def _aggregate(numbers: Sequence[float]) -> dict[str, float | None]:
         "max": max(numbers, default=None),
         "count": len(numbers),
     }
+
+
+def organisers_document(document: Mapping[str, Any], keys: OrganisersKeys) -> dict[str, Any]:
+    """Return metrics with the organisers' own keys beside Podium's; what has no number has no key of theirs either."""
+    aggregates, scores = document["aggregates"], document["aggregates"].get("scores", {})
+    means = {key: aggregate["mean"] for key, aggregate in aggregates.items() if key != "scores"} | scores
+    own = {theirs: means[key] for key, theirs in keys.aggregates.items() if means.get(key) is not None}
+    results = [
+        entry
+        | {keys.case: entry["case"]}
+        | {theirs: entry[key] for key, theirs in keys.results.items() if entry.get(key) is not None}
+        for entry in document["results"]
+    ]
+    return {**document, "aggregates": aggregates | own, "results": results}
 
 
 def metrics_files(table: pl.DataFrame, names: Sequence[str]) -> dict[str, Content]:

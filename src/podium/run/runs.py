@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from html import escape
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from podium.model import Challenge, Cube, InputError, Leaderboard, Role
+from podium.io import unquoted
+from podium.model import Challenge, Cube, InputError, Leaderboard, Role, Status
 from podium.ranking import Ranking, Scheme, challenge_rule, cube_of, scheme_rule, table_of_challenge
 from podium.ranking.arithmetic import Ties
 from podium.ranking.inference.intervals import Method
@@ -228,27 +230,40 @@ class Run:
         return f"<Run of {self.challenge.name}, {self.challenge.edition}: {len(self.roles)} submissions{where}>"
 
 
-def read_tables(folder: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Read the measurements and the failures of a run folder, of any version."""
+def read_tables(folder: Path, names: Collection[str] | None = None) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Read the measurements and the failures of a run folder, of any version; of these submissions, where given."""
     try:
-        table = pl.read_parquet(folder / "measurements.parquet")
+        table = pl.read_parquet(BytesIO((folder / "measurements.parquet").read_bytes()))
         for name, kind in SCHEMA.items():
             if name not in table.columns:  # `measured` came with schema 2
                 table = table.with_columns(pl.lit(None, kind).alias(name))
-        table = table.select(list(SCHEMA))
-    except (OSError, pl.exceptions.PolarsError) as error:
+        table = table.select(list(SCHEMA)).cast(SCHEMA)  # type: ignore[arg-type]
+        _check_table(table, names)
+    except (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         reason = " ".join(str(error).split())[:120]
         raise InputError(f"this run folder is damaged ({reason})", path=folder, advice="Evaluate again") from None
     path = folder / "failures.csv"
     if not path.is_file():
         return table, failures_frame(())
     try:
-        return table, pl.read_csv(path, infer_schema=False).fill_null("").select(list(_FAILURES))
-    except pl.exceptions.PolarsError as error:
+        failures = pl.read_csv(BytesIO(path.read_bytes()), infer_schema=False).fill_null("").select(list(_FAILURES))
+        return table, failures_frame([tuple(map(unquoted, line)) for line in failures.iter_rows()])
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         reason = " ".join(str(error).split())[:120]
         raise InputError(f"this table is damaged ({reason})", path=path, advice="Evaluate again") from None
 
 
-def failures_frame(failures: Sequence[tuple[str, str, str, str]]) -> pl.DataFrame:
+def _check_table(table: pl.DataFrame, names: Collection[str] | None) -> None:
+    """Refuse a table that no run has written, whoever named its columns like one."""
+    for name in ("submission", "case", "unit", "target", "metric", "status"):
+        if table[name].has_nulls():
+            raise ValueError(f"{name} is empty in a row of measurements.parquet")
+    if strange := sorted(set(table["status"].unique()) - {*Status}):
+        raise ValueError(f"there is no status {strange[0]!r}")
+    if names is not None and (strange := sorted(set(table["submission"].unique()) - {*names})):
+        raise ValueError(f"measurements.parquet holds {strange[0]!r}, which run.json does not know")
+
+
+def failures_frame(failures: Sequence[tuple[str, ...]]) -> pl.DataFrame:
     """Return failures as a table."""
     return pl.DataFrame(list(failures), schema=dict.fromkeys(_FAILURES, pl.String), orient="row")

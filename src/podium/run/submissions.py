@@ -3,36 +3,48 @@
 from __future__ import annotations
 
 import os
+import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from functools import cached_property
+from itertools import islice, takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from unicodedata import normalize
 
 from podium.model import Case, InputError, Role
 from podium.model.errors import printable
+from podium.model.measure import SECONDS
+from podium.run.jobs import PlatformJobs, read_jobs
 from podium.run.unpacking import ARCHIVES, Limits, unpack
 
-__all__ = ["Files", "Limits", "Submission", "find_submissions", "keep_apart", "opened"]
+__all__ = ["Files", "Limits", "Submission", "archive_of", "find_submissions", "keep_apart", "opened"]
 
 TIMING = "timing.csv"
+JOBS = "predictions.json"
 _OTHER_ARCHIVES = (".7z", ".rar", ".tar", ".tar.bz2", ".tar.xz", ".tar.zst")
+COMPANIONS = ("dataset.json", "plans.json", "predict_from_raw_data_args.json")
+"""What nnU-Net writes beside its predictions."""
 _IGNORED = (".", "__MACOSX")
 _MOST_REMARKS = 50
 _LINK = "is a symbolic link, which is not followed"
 _SPECIAL = "is not a plain file"
+_BESIDE = "preds"  # what organisers' scripts write beside the labels
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A team's predictions: a folder, or an archive of one; and how much it may hold."""
+    """A team's predictions: a folder, an archive of one, or a single file; its limits, and what is odd of its place."""
 
     name: str
     path: Path
     role: Role = Role.COMPETITOR
     limits: Limits = field(default_factory=Limits)
+    remarks: tuple[str, ...] = ()
 
 
 def find_submissions(
@@ -42,6 +54,7 @@ def find_submissions(
     references: tuple[str, ...] = (),
     truth: Path | None = None,
     limits: Limits | None = None,
+    single_files: Sequence[str] = (),
 ) -> list[Submission]:
     r"""Return the submissions in a folder, sorted by name.
 
@@ -57,14 +70,20 @@ def find_submissions(
         The folder with the truth, to refuse submissions that lie in it or around it.
     limits
         How much a submission may hold.
+    single_files
+        How a plain file is called that is a whole submission, such as LVQUAN_*.mat; `*` is the team's name.
     """
     if not folder.is_dir():
         raise InputError("this is not a folder", path=folder, advice="Give the folder that holds one entry per team")
     if truth is not None:
         keep_apart(truth, [folder])
     submissions: dict[str, Submission] = {}
-    for path in sorted(folder.iterdir()):
+    alike: dict[str, Path] = {}
+    teams = _single_files(folder, single_files)
+    alone = not teams and _is_one_team(folder)
+    for path in [folder] if alone else sorted(folder.iterdir()):
         name = next((path.name[: -len(s)] for s in ARCHIVES if path.name.lower().endswith(s)), path.name)
+        name = teams.get(path.name, name)
         if path.is_file() and name == path.name and path.name.lower().endswith(_OTHER_ARCHIVES):
             raise InputError(
                 f"{path.name} is neither a folder nor a .zip or .tar.gz",
@@ -74,18 +93,23 @@ def find_submissions(
         if path.name.startswith(".") or not (path.is_dir() or (name != path.name and path.is_file())):
             continue
         name = printable(name)
-        if name in submissions:
+        if (other := alike.setdefault(_alike(name), path)) != path:
+            nearly = "" if name in submissions else ", but for spaces or the way letters are encoded"
             raise InputError(
-                f"two submissions are called {name}: {submissions[name].path.name} and {path.name}", path=folder
+                f"two submissions are called {name}{nearly}: {ascii(other.name)[1:-1]} and {ascii(path.name)[1:-1]}",
+                path=folder,
+                advice="Rename one of them",
             )
         role = Role.BASELINE if name in baselines else Role.REFERENCE if name in references else Role.COMPETITOR
-        submissions[name] = Submission(name, path, role, limits or Limits())
+        submissions[name] = Submission(
+            name, path, role, limits or Limits(), keep_apart(truth, [path]) if truth is not None else ()
+        )
     if not submissions:
-        alone = any(path.is_file() and not path.name.startswith(".") for path in folder.iterdir())
+        only_files = any(path.is_file() and not path.name.startswith(".") for path in folder.iterdir())
         raise InputError(
-            "there are no submissions" + ", only files, as in the folder of one team" * alone,
+            "there are no submissions" + ", only files, as in the folder of one team" * only_files,
             path=folder,
-            advice="Give the folder that holds one folder, .zip or .tar.gz per team",
+            advice=" or ".join(["Give the folder that holds one folder, .zip or .tar.gz", *single_files]) + " per team",
         )
     if unknown := sorted({*baselines, *references} - set(submissions)):
         near = get_close_matches(unknown[0], submissions, n=1)
@@ -94,16 +118,58 @@ def find_submissions(
             path=folder,
             advice=f"Did you mean {near[0]}?" if near else None,
         )
-    if truth is not None:
-        keep_apart(truth, (submission.path for submission in submissions.values()))
     return list(submissions.values())
 
 
-def keep_apart(truth: Path, places: Iterable[Path]) -> None:
-    """Refuse folders that are the truth, lie in it, or hold it, links included: it would be scored, or given away."""
+def _alike(name: str) -> str:
+    """Return what is left of a name without spaces, in one Unicode form: nobody could tell two of these apart."""
+    return "".join(normalize("NFKC", name).split())
+
+
+def _is_one_team(folder: Path) -> bool:
+    """Return whether a folder is what an organisers' script writes for one team: `preds`, with files alone."""
+    names = [path for path in folder.iterdir() if not path.name.startswith(".")]
+    archives = any(path.name.lower().endswith(ARCHIVES) for path in names)
+    return folder.name == _BESIDE and bool(names) and not archives and all(path.is_file() for path in names)
+
+
+def _single_files(folder: Path, patterns: Sequence[str]) -> dict[str, str]:
+    """Return the team of each plain file that is a whole submission; where there are any, every such file must be."""
+    parts = [pattern.lower().split("*") for pattern in patterns]
+    teams, others = {}, []
+    for path in sorted(folder.iterdir()):
+        name = path.name.lower()
+        fitting = [(start, end) for start, end in parts if name.endswith(end)]
+        if not fitting or name.startswith(".") or not path.is_file():
+            continue
+        team = next((path.name[len(start) : -len(end)] for start, end in fitting if name.startswith(start)), "")
+        if team:
+            teams[path.name] = team
+        else:
+            others.append(path.name)
+    if teams and others:
+        raise InputError(
+            f"{printable(others[0])} is not named after a team like the others",
+            path=folder,
+            advice=f"Call it {' or '.join(patterns)}, or remove it",
+        )
+    return teams
+
+
+def keep_apart(truth: Path, places: Iterable[Path]) -> tuple[str, ...]:
+    """Refuse folders that are the truth, lie in it, or hold it, links included: it would be scored, or given away.
+
+    Only `preds` may lie in it, as a folder or an archive, and that is said: organisers' scripts write predictions
+    beside the labels.
+    """
     known = truth.resolve()
+    remarks = []
     for place in places:
         other = place.resolve()
+        inside = other.relative_to(known).parts[:1] if known in other.parents else ()
+        if inside and inside[0] in (_BESIDE, *(f"{_BESIDE}{suffix}" for suffix in ARCHIVES)):
+            remarks.append(f"{printable(place.name)}: lies in the folder of the truth, beside the labels")
+            continue
         if other == known:
             what = "this is the folder of the truth"
         elif known in other.parents:
@@ -113,6 +179,7 @@ def keep_apart(truth: Path, places: Iterable[Path]) -> None:
         else:
             continue
         raise InputError(what, path=place, advice="Keep truth and submissions in folders of their own")
+    return tuple(remarks)
 
 
 @contextmanager
@@ -125,48 +192,81 @@ def opened(
 ) -> Iterator[Files]:
     """Make the files of a submission accessible, unpacking an archive to a temporary folder, in `scratch` if given.
 
+    A plain file that is not called an archive is all that its submission holds.
+
     Limits are the submission's own unless others are given.
     """
     limits = limits or submission.limits
-    if submission.path.is_dir():
-        yield Files(submission.path, cases, limits=limits)
-        return
-    if not submission.path.is_file():
-        raise InputError("this is neither a folder nor a plain file", path=submission.path)
-    with TemporaryDirectory(prefix="podium-", dir=scratch) as name:
-        unpack(submission.path, Path(name), limits)
-        yield Files(Path(name), cases, limits=limits)
+    path = submission.path
+    if archive := archive_of(path, limits):
+        with TemporaryDirectory(prefix="podium-", dir=scratch) as name:
+            unpack(archive, Path(name), limits)
+            yield Files(Path(name), cases, limits=limits, remarks=submission.remarks)
+    elif path.is_dir():
+        yield Files(path, cases, limits=limits, remarks=submission.remarks)
+    elif path.is_file():
+        yield Files(path.parent, limits=limits, only=path.name, remarks=submission.remarks)
+    else:
+        raise InputError("this is neither a folder nor a plain file", path=path)
+
+
+def archive_of(path: Path, limits: Limits) -> Path | None:
+    """Return the archive that a submission is, or that is all its folder holds, as organisers ask for preds.tar.gz."""
+    if path.is_dir():
+        entries = list(_listed(path, limits.entries))
+        if len(entries) != 1 or not entries[0].is_file(follow_symlinks=False):
+            return None
+        path = path / entries[0].name
+    return path if path.is_file() and path.name.lower().endswith(ARCHIVES) else None
 
 
 class Files:
-    """What lies in a submission: plain files, and folders that may be a prediction of their own."""
+    """What lies in a submission: plain files, and folders that may be a prediction of their own; or one file only."""
 
-    def __init__(self, folder: Path, cases: Sequence[Case] = (), *, limits: Limits | None = None) -> None:
-        most = (limits or Limits()).entries
-        patterns = [part for case in cases for name in case.expected for part in (name, name.partition("/")[0])]
-        root = folder
+    def __init__(
+        self,
+        folder: Path,
+        cases: Sequence[Case] = (),
+        *,
+        limits: Limits | None = None,
+        only: str = "",
+        remarks: Sequence[str] = (),
+    ) -> None:
+        self._remarks, self._only = list(remarks), only
+        self.limits = limits or Limits()
+        most = self.limits.entries
+        patterns = [pattern for case in cases for pattern in case.expected]
+        depth = max([2, *(1 + pattern.count("/") for pattern in patterns)])
+        self.root = folder
         while True:  # archives often hold one folder that holds everything
-            entries = list(_listed(root, most))
-            if len(entries) != 1 or not entries[0].is_dir(follow_symlinks=False):
+            self._list(depth, most)
+            top = self.top
+            others = [name for name in self._strange if "/" not in name]
+            if others or len(top) != 1 or top[0] not in self._folders:
                 break
-            if any(fnmatchcase(entries[0].name, pattern) for pattern in patterns):
-                break  # the folder is a prediction, or holds them where they are expected
-            root = root / entries[0].name
-        self.root = root
+            if any(_matching(self._known, self._entries, pattern) for pattern in patterns):
+                break  # predictions lie where they are expected
+            self.root = self.root / top[0]
+        self._used: set[str] = set()
+        self._names = [case.name for case in cases]
+
+    def _list(self, depth: int, most: int) -> None:
+        """Take note of everything in the root, as deep as predictions may lie."""
         self._folders: set[str] = set()
         self._strange: dict[str, str] = {}
-        names = []
-        for entry in entries:
-            names.append(self._noted(entry, entry.name))
-            if entry.name in self._folders:
-                names += [
-                    self._noted(inner, f"{entry.name}/{inner.name}") for inner in _listed(root / entry.name, most)
-                ]
-            if len(names) > most:
-                raise _too_many(most)
+        names = list(islice(self._walked(self.root, "", depth, most), most + 1))
+        if len(names) > most:
+            raise _too_many(most)
         self._entries = sorted(name for name in names if name not in self._strange)
         self._known = set(self._entries)
-        self._used: set[str] = set()
+
+    def _walked(self, folder: Path, prefix: str, depth: int, most: int) -> Iterator[str]:
+        for entry in _listed(folder, most):
+            if self._only not in ("", entry.name):
+                continue
+            yield self._noted(entry, f"{prefix}{entry.name}")
+            if depth > 1 and f"{prefix}{entry.name}" in self._folders:
+                yield from self._walked(folder / entry.name, f"{prefix}{entry.name}/", depth - 1, most)
 
     def _noted(self, entry: os.DirEntry[str], name: str) -> str:
         if entry.is_dir(follow_symlinks=False):
@@ -185,6 +285,27 @@ class Files:
     def top(self) -> list[str]:
         """Return the names of all plain files and folders that do not lie in another."""
         return [entry for entry in self._entries if "/" not in entry]
+
+    def is_folder(self, name: str) -> bool:
+        """Return whether an entry is a folder."""
+        return name in self._folders
+
+    def called(self, cases: Iterable[Case]) -> list[str]:
+        """Return the entries that are called like a prediction of any of the cases."""
+        patterns = {pattern: None for case in cases for pattern in case.expected}
+        names = (name for pattern in patterns for name in _matching(self._known, self._entries, pattern))
+        return list(dict.fromkeys(names))
+
+    def strangers(self) -> list[str]:
+        """Return the files that nobody asked for, but for those that a program is known to leave there."""
+        return [
+            entry
+            for entry in self._entries
+            if entry not in self._used
+            and entry.partition("/")[0] not in self._used
+            and entry not in self._folders
+            and entry not in (TIMING, *COMPANIONS)
+        ]
 
     def strange(self) -> dict[str, str]:
         """Return what is neither a plain file nor a folder, and what it is; in folders that may be a prediction too."""
@@ -210,21 +331,47 @@ class Files:
                 return self.root / matches[0]
             if strange := _matching(self._strange, sorted(self._strange), pattern):
                 raise InputError(f"{strange[0]} {self._strange[strange[0]]}")
-        return None
+        return self._put_out(case) if JOBS in self._known and case.name in self._names else None
+
+    def _put_out(self, case: Case) -> Path:
+        """Return what the job about a case put out, in a folder as grand-challenge.org gives it."""
+        if isinstance(self._jobs, InputError):
+            raise self._jobs
+        output = self._jobs.outputs[case.name]
+        if output.path is None:
+            raise InputError(output.reason)
+        self._used.add(output.path.relative_to(self.root).parts[0])
+        return output.path
+
+    @cached_property
+    def _jobs(self) -> PlatformJobs | InputError:
+        self._used.add(JOBS)
+        try:
+            jobs = read_jobs(self.root / JOBS, self._names, time=SECONDS)
+        except InputError as error:
+            return InputError(str(error).replace(f"{self.root}/", ""))
+        self._remarks += [f"{JOBS}: {remark}" for remark in jobs.remarks]
+        return jobs
+
+    @property
+    def job_seconds(self) -> dict[str, float]:
+        """Return the seconds of each case that predictions.json tells of; none where there is no such file."""
+        if JOBS not in self._known or not self._names or isinstance(self._jobs, InputError):
+            return {}
+        outputs = self._jobs.outputs.items()
+        return {name: output.seconds for name, output in outputs if output.seconds is not None}
 
     def use(self, names: Iterable[str]) -> None:
         """Take note of what was read with a prediction, such as voxels that lie beside their header."""
         self._used.update(names)
 
     def unexpected(self, cases: Sequence[Case]) -> list[str]:
-        """Name the files that no case asked for, each with the nearest name that would have been right."""
+        """Name the files that no case asked for, each with the nearest name that would have been right.
+
+        What else is odd about the submission comes first.
+        """
         names = [case.expected[0] for case in cases if not self._used.intersection(case.expected)]
-        remarks = []
-        strangers = [
-            entry
-            for entry in self._entries
-            if entry not in self._used and entry.partition("/")[0] not in self._used and entry not in self._folders
-        ]
+        remarks, strangers = list(self._remarks), self.strangers()
         for entry in strangers[:_MOST_REMARKS]:
             near = get_close_matches(entry, names, n=1, cutoff=0.6)
             hint = f", is it meant to be {near[0]}?" if near else ""
@@ -269,7 +416,12 @@ def _check_plain(folder: Path, name: str) -> None:
 
 
 def _matching(known: Iterable[str], names: Sequence[str], pattern: str) -> list[str]:
-    """Return the names that a pattern matches; without wildcards that is looked up, since there may be many."""
-    if any(character in pattern for character in "*?["):
-        return [name for name in names if fnmatchcase(name, pattern)]
+    """Return the sorted names that a pattern matches, looked up by all before a wildcard, since there may be many.
+
+    A wildcard does not stand for the end of a folder's name.
+    """
+    if wild := re.search(r"[*?[]", pattern):
+        start, depth = bisect_left(names, pattern[: wild.start()]), pattern.count("/")
+        near = takewhile(lambda name: name.startswith(pattern[: wild.start()]), islice(names, start, None))
+        return [name for name in near if name.count("/") == depth and fnmatchcase(name, pattern)]
     return [pattern] if pattern in known else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import re
 import shutil
@@ -18,10 +19,12 @@ from typing import Any, BinaryIO
 from podium.io.archives import ARCHIVE_DAMAGE, open_zip
 from podium.model import InputError
 
-__all__ = ["ARCHIVES", "Limits", "unpack"]
+__all__ = ["ARCHIVES", "ROOM_TAKEN", "Limits", "room_needed", "unpack"]
 
 ARCHIVES = (".zip", ".tar.gz", ".tgz")
 """What the name of an archive ends with, in lower case."""
+ROOM_TAKEN = 0.9
+"""Of what is free on a disk, so that archives never fill it."""
 
 _DAMAGE: tuple[type[Exception], ...] = (*ARCHIVE_DAMAGE, tarfile.TarError, BadGzipFile)
 _PIECE = 1 << 20
@@ -30,7 +33,7 @@ _LONGEST_NAME = 1024
 _LONGEST_PART = 255
 _LONGEST_RECORD = 1 << 20  # of a tar file, about the entry that follows: a long name, times, attributes
 _DEEPEST = 32
-_ROOM_TAKEN = 0.9  # of what is free on the disk, so that one archive never fills it
+_PLACE = 4096  # bytes that a file or a folder takes up on a disk, or a multiple
 _RECORDS_AN_ENTRY = 4  # of a tar file at most
 _PLAIN = {tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.CONTTYPE}
 _ABOUT_NEXT = {tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK}
@@ -75,7 +78,23 @@ def unpack(archive: Path, folder: Path, limits: Limits) -> None:
     OSError
         There is no room, or no permission.
     """
-    target = _Target(archive, folder, limits)
+    _pass_over(archive, _Target(archive, folder, limits), limits)
+
+
+def room_needed(archive: Path, limits: Limits) -> int:
+    """Return how many bytes a .zip or .tar.gz takes on a disk once it is unpacked; nothing is written.
+
+    Raises
+    ------
+    InputError
+        As `unpack` does, but for damage to the content of a zip file.
+    """
+    target = _Ledger(archive, limits)
+    _pass_over(archive, target, limits)
+    return target.bytes_taken
+
+
+def _pass_over(archive: Path, target: _Target, limits: Limits) -> None:
     if archive.name.lower().endswith(".zip"):
         _unpack_zip(archive, target, limits)
     else:
@@ -90,7 +109,7 @@ class _Target:
         self._packed = archive.stat().st_size
         self._made: dict[tuple[str, ...], bool] = {}  # whether it is a folder
         self._bytes = self._records = 0
-        self._room = shutil.disk_usage(folder).free * _ROOM_TAKEN
+        self._room = shutil.disk_usage(folder).free * ROOM_TAKEN
 
     def count_record(self) -> None:
         """Take note of what only says something about the entry that follows, unless there is too much of it."""
@@ -129,12 +148,16 @@ class _Target:
             raise self._damaged(f"'{name[:80]}' {again}")
         self._make_folders(parts[:-1], name)
         self._remember(parts, folder=False)
-        with self._folder.joinpath(*parts).open("xb") as out:
-            while size > 0 and (piece := source.read(min(size, _PIECE))):
-                out.write(piece)
-                size -= len(piece)
-        if size > 0:
+        if self._write(parts, source, size) < size:
             raise self._damaged(f"'{name[:80]}' ends too early")
+
+    def _write(self, parts: tuple[str, ...], source: Any, size: int) -> int:
+        """Write a file, and return how many bytes there were."""
+        with self._folder.joinpath(*parts).open("xb") as out:
+            return sum(out.write(piece) for piece in _pieces(source, size))
+
+    def _make(self, parts: tuple[str, ...]) -> None:
+        self._folder.joinpath(*parts).mkdir()
 
     def _make_folders(self, parts: tuple[str, ...], name: str) -> None:
         for depth in range(1, len(parts) + 1):
@@ -143,7 +166,7 @@ class _Target:
                 raise self._damaged(f"'{name[:80]}' lies in a file")
             if known is None:
                 self._remember(parts[:depth], folder=True)
-                self._folder.joinpath(*parts[:depth]).mkdir()
+                self._make(parts[:depth])
 
     def _remember(self, parts: tuple[str, ...], *, folder: bool) -> None:
         self._made[parts] = folder
@@ -183,6 +206,31 @@ class _Target:
             if isinstance(error, InputError):
                 raise
             raise self._damaged(str(error)[:120]) from None
+
+
+class _Ledger(_Target):
+    """A target that nothing is written to: it only counts what would be."""
+
+    def __init__(self, archive: Path, limits: Limits) -> None:
+        super().__init__(archive, archive.parent, limits)
+        self._room = math.inf
+        self.bytes_taken = 0
+
+    def _write(self, parts: tuple[str, ...], source: Any, size: int) -> int:  # noqa: ARG002
+        self.bytes_taken += -(-size // _PLACE) * _PLACE
+        if isinstance(source, zipfile.ZipExtFile):
+            return size
+        return sum(len(piece) for piece in _pieces(source, size))
+
+    def _make(self, parts: tuple[str, ...]) -> None:  # noqa: ARG002
+        self.bytes_taken += _PLACE
+
+
+def _pieces(source: Any, size: int) -> Iterator[bytes]:
+    """Yield that many bytes, or as many as there are."""
+    while size > 0 and (piece := source.read(min(size, _PIECE))):
+        yield piece
+        size -= len(piece)
 
 
 def _unpack_zip(archive: Path, target: _Target, limits: Limits) -> None:

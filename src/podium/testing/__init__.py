@@ -6,6 +6,7 @@ material = Material.of(challenge, truth=truth, submissions=teams)
 assert_failing_never_pays(material, seed=1)
 """
 
+from podium.testing.checks import assert_check_agrees
 from podium.testing.laws import (
     assert_failing_never_pays,
     assert_order_does_not_matter,
@@ -17,6 +18,7 @@ from podium.testing.material import Material
 
 __all__ = [
     "Material",
+    "assert_check_agrees",
     "assert_failing_never_pays",
     "assert_order_does_not_matter",
     "assert_outsiders_change_nothing",

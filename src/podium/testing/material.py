@@ -43,7 +43,8 @@ class Material:
     def of(cls, challenge: Challenge, *, truth: Path, submissions: Path) -> Material:
         """Measure some submissions, of which every row must be valid in one at least."""
         challenge, cases = found_cases(challenge, truth)
-        evaluation = measure_all(challenge, truth=truth, submissions=find_submissions(submissions))
+        teams = find_submissions(submissions, single_files=challenge.single_files)
+        evaluation = measure_all(challenge, truth=truth, submissions=teams)
         assert not evaluation.faults, evaluation.faults
         blocks: dict[tuple[str, str], list[Value]] = {}
         built_in = []

@@ -23,6 +23,7 @@ from podium.challenges.csv2026.organisers import baseline_dice, baseline_surface
 from podium.challenges.csv2026.scoring import COUNTS, METRICS, class_f1, segmentation_score
 from podium.challenges.csv2026.views import slices
 from podium.metrics import dice, mean_over_defined, overlap, surface_dice, surface_distances
+from podium.metrics.mixups import image_doubts
 from podium.model import (
     TOLERANCE_SCALES,
     Case,
@@ -33,6 +34,7 @@ from podium.model import (
     Floats,
     InputError,
     Measure,
+    OrganisersKeys,
     Price,
     Scores,
     Status,
@@ -44,6 +46,7 @@ from podium.ranking import competition_ranks, counted_seconds, min_max_score, we
 
 STRUCTURES = {"plaque": (1,), "vessel": (2,)}
 TARGETS = tuple(f"{view}/{structure}" for view in VIEWS for structure in STRUCTURES)
+_OFFICIAL = {f"{metric}_{target}": f"{metric}_{target.replace('/', '_')}" for metric in METRICS for target in TARGETS}
 SHORTEST, LONGEST = 1 / 3, 2.0
 """Times are clipped to this range, in units of the organisers' own time."""
 
@@ -82,10 +85,18 @@ class CSV2026(Challenge):
     editions: ClassVar[tuple[str, ...]] = ("document", "code")
     scoring_options: ClassVar[tuple[str, ...]] = ("baseline_seconds", "tolerance_scale")
     version: ClassVar[int] = 2
+    naming: ClassVar[tuple[str, ...]] = ("*_pred.h5", "preds/*_pred.h5")
     summary: ClassVar[str] = (
         "Carotid plaque and vessel in two ultrasound views, and whether the plaque is high-risk. The score is 40 % "
         "segmentation (Dice and surface Dice at 3 pixels, plaque counting more), 40 % macro F1, 20 % time relative to "
         "the other teams. A failed view scores 0, a failed class counts as the wrong class."
+    )
+    organisers_keys: ClassVar[OrganisersKeys | None] = OrganisersKeys(
+        "case",
+        results=_OFFICIAL,
+        aggregates=_OFFICIAL
+        | {f"{view}_{name}": f"seg_socre_{view}_{name}" for view in VIEWS for name in STRUCTURES}  # as they spell it
+        | {"classification": "cls_score", "segmentation": "seg_score", "total": "total_score"},
     )
     measures: ClassVar[tuple[Measure, ...]] = (
         _share("dice", "Dice"),
@@ -179,29 +190,27 @@ class CSV2026(Challenge):
         return [slices(case, truth, _read_prediction(prediction, truth), images=images)]
 
     def check(self, case: Case | None, prediction: Path) -> list[str]:
-        """Say what is wrong with a prediction, or with all in the folder preds, as far as can be seen without truth."""
-        if prediction.is_dir():
-            if prediction.name != "preds":
-                return ["a folder where only preds is expected"]
-            return [
-                problem if problem.startswith(path.name) else f"{path.name}: {problem}"
-                for path in sorted(prediction.iterdir())
-                if not path.name.startswith(".")
-                for problem in self._check_file(None, path)
-            ]
-        return self._check_file(case, prediction)
-
-    def _check_file(self, case: Case | None, path: Path) -> list[str]:
-        problems = []
-        if case is None and (not path.name.endswith("_pred.h5") or path.name == "_pred.h5"):
-            problems.append("the name is not of the form 001_pred.h5")
-        if path.suffix != ".h5":
-            return problems
+        """Say what is wrong with a prediction, as far as can be seen without truth."""
+        shapes = None
+        if case is not None and case.files:
+            truth = read_sample(case.files[0])
+            shapes = {view: mask.shape for view, mask in truth.masks.items()}
         try:
-            unusable = read_sample(path, shapes=dict.fromkeys(VIEWS, SHAPE)).problems.values()
+            unusable = read_sample(prediction, shapes=shapes).problems.values()
         except InputError as error:
-            return [*problems, error.problem]
-        return problems + [problem.removeprefix(f"{path.name}: ") for problem in unusable]
+            return [error.problem]
+        return [problem.removeprefix(f"{prediction.name}: ") for problem in unusable]
+
+    def doubts(self, case: Case | None, truth: PlaqueSample | None, prediction: Path) -> list[str]:  # noqa: ARG002
+        """Say which view is of another size than the challenge's, empty, or has its labels swapped or is mirrored."""
+        doubts = []
+        for view, mask in read_sample(prediction).masks.items():
+            if truth is None and mask.shape != SHAPE:
+                sizes = (" × ".join(map(str, shape)) for shape in (mask.shape, SHAPE))
+                doubts.append("'{}_mask' has {} pixels, those of the challenge have {}".format(view, *sizes))
+            reference = None if truth is None else truth.masks[view]
+            doubts += [f"'{view}_mask': {doubt}" for doubt in image_doubts(mask, reference)]
+        return doubts
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -241,7 +250,7 @@ class CSV2026(Challenge):
             Column(
                 Measure(name, _TITLES[name], _UP, minimum=0, maximum=most[name], digits=digits),
                 values,
-                relative=name in ("total", "time"),
+                relative=self.edition == "document" and name in ("total", "time"),
             )
             for name, values in {"total": total, **parts}.items()
         ]

@@ -56,9 +56,9 @@ _TEAMS = {
 }
 
 
-def write(folder: Path) -> None:
+def write(folder: Path, *, seed: int = 0) -> None:
     """Write sixteen cases, the organisers' time, and the predictions of five teams and a baseline."""
-    generator = np.random.default_rng(2026)
+    generator = np.random.default_rng((2026, seed))
     labels, submissions = folder / "truth" / "labels", folder / "submissions"
     labels.mkdir(parents=True, exist_ok=True)
     comment = "# The organisers' own time per case, which time scores are relative to."

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Any
 
-from podium.model import Case, InputError, LabelMap
+import numpy as np
+
+from podium.io import read_label_map
+from podium.model import Box, Case, InputError, LabelMap
 from podium.raters import Annotations, Instance, RaterPanel, Sample, StructurePanel, draw_groups, read_annotations
 
-__all__ = ["GROUPS", "PAINTING", "Sampled", "annotation_files", "draw_samples", "read_fused", "read_samples"]
+__all__ = [
+    "GROUPS",
+    "PAINTING",
+    "Sampled",
+    "annotation_files",
+    "draw_samples",
+    "lacking_annotations",
+    "read_fused",
+    "read_samples",
+]
 
 PAINTING = {"kidney": 1, "cyst": 3, "tumor": 2}
 """Label of each kind, in the order in which they are painted over one another and named."""
@@ -84,12 +97,71 @@ def draw_samples(files: Collection[tuple[str, int, int]], *, case: str) -> tuple
     return tuple(tuple(sorted((_sample_name(sample), sample) for sample in group)) for group in groups)
 
 
-def read_samples(case: Case, *, regions: Mapping[str, Collection[int]]) -> Sampled:
-    """Read the annotations of a case, each file once, and prepare every region of its samples."""
+def lacking_annotations(folder: Path, *, reference: str) -> str:
+    """Say what aggregated_MAJ_seg.nii.gz (or AND, OR) shows and no annotation of a case does; nothing if all is there.
+
+    Files are read until all is seen, and one at a time.
+    """
+    files = annotation_files(folder)
+
+    def masks(kind: str) -> Iterator[tuple[Any, Box] | None]:
+        for path in (path for key, path in files.items() if key[0] == kind):
+            label_map = read_label_map(path, dimensions=3)
+            box = label_map.box
+            yield None if box is None else (label_map.array[box.slices] != 0, box)
+
+    return _lacking(_aggregated(folder, reference), {kind: masks(kind) for kind in PAINTING})
+
+
+def _aggregated(folder: Path, reference: str) -> LabelMap | None:
+    path = folder / f"aggregated_{reference}_seg.nii.gz"
+    return read_label_map(path, dimensions=3) if path.is_file() else None
+
+
+def _lacking(aggregated: LabelMap | None, masks: Mapping[str, Iterable[tuple[Any, Box] | None]]) -> str:
+    """Compare what was aggregated with the annotations of each kind, each a mask in its box or None."""
+    if aggregated is None or aggregated.box is None:
+        return ""
+    lacking = []
+    for kind, label in PAINTING.items():
+        if label not in aggregated.labels:
+            continue
+        wanted = np.zeros(aggregated.shape, bool, order="F")
+        wanted[aggregated.box.slices] = aggregated.array[aggregated.box.slices] == label
+        for part in masks[kind]:
+            if part is not None:
+                mask, box = part
+                if any(high > size for high, size in zip(box.upper, wanted.shape, strict=True)):
+                    raise InputError("the aggregated segmentation and the annotations differ in shape")
+                wanted[box.slices] &= ~mask
+                if not wanted[aggregated.box.slices].any():
+                    break
+        if count := int(np.count_nonzero(wanted)):
+            lacking.append(f"{count:,} voxels of {kind}")
+    return f"annotations are incomplete: none shows {' and '.join(lacking)} that were aggregated" if lacking else ""
+
+
+def _read(case: Case, reference: str) -> tuple[dict[tuple[str, int, int], Path], Annotations]:
+    """Read the annotations of a case; refuse them where they do not show all that was aggregated of them."""
     files = _files(case)
+    annotations = read_annotations(files, painting=PAINTING)
+    masks = {kind: [mask for key, mask in annotations.masks.items() if key[0] == kind] for kind in PAINTING}
+    if lacking := _lacking(_aggregated(case.files[0].parent.parent, reference), masks):
+        raise InputError(lacking)
+    return files, annotations
+
+
+def read_samples(case: Case, *, regions: Mapping[str, Collection[int]], reference: str) -> Sampled:
+    """Read the annotations of a case, each file once, and prepare every region of its samples.
+
+    Raises
+    ------
+    InputError
+        Also where the segmentation that `reference` names (MAJ, AND, OR) shows what no annotation does.
+    """
+    files, annotations = _read(case, reference)
     groups = draw_samples(files, case=case.name)
     distinct = {name: sample for group in groups for name, sample in group}
-    annotations = read_annotations(files, painting=PAINTING)
     places = {name: place for place, name in enumerate(distinct)}
     panel = RaterPanel(tuple(distinct), tuple(tuple(places[name] for name, _ in group) for group in groups))
     samples = tuple(distinct.values())
@@ -97,10 +169,9 @@ def read_samples(case: Case, *, regions: Mapping[str, Collection[int]]) -> Sampl
     return Sampled(annotations, samples, panel, structures, _remarks(_instances(files)))
 
 
-def read_fused(case: Case, *, method: str) -> LabelMap:
-    """Make one segmentation of all annotations of a case, instance by instance."""
-    files = _files(case)
-    annotations = read_annotations(files, painting=PAINTING)
+def read_fused(case: Case, *, method: str, reference: str) -> LabelMap:
+    """Make one segmentation of all annotations of a case, instance by instance; errors are those of `read_samples`."""
+    files, annotations = _read(case, reference)
     return annotations.whole(annotations.fused(_instances(files), method=method))
 
 

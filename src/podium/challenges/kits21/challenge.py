@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-import re
+import os
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from podium.challenges.kits21.annotations import Sampled, read_fused, read_samples
+from podium.challenges.kits21.annotations import Sampled, lacking_annotations, read_fused, read_samples
+from podium.challenges.kits21.settings import TOLERANCES_MM, Names, Tolerances
+from podium.challenges.kits21.spacing import (
+    BY_REFERENCE,
+    by_reference,
+    changed_by_spacing,
+    spacing_notes,
+    spacing_warning,
+)
 from podium.challenges.kits21.views import slices
 from podium.io import read_label_map
 from podium.metrics import dice, overlap, structures, surface_dice, surface_distances
+from podium.metrics.mixups import volume_doubts
 from podium.model import (
     TOLERANCE_SCALES,
     Case,
@@ -23,6 +33,7 @@ from podium.model import (
     InputError,
     LabelMap,
     Measure,
+    OrganisersKeys,
     Price,
     Role,
     Scores,
@@ -34,11 +45,15 @@ from podium.ranking import average_of_ranks, mean_column
 from podium.raters import FUSIONS, PEOPLE, RatedChallenge, RaterAgreement, agreed_values, rater_measures, undefined
 
 REGIONS = {"kidney_and_mass": (1, 2, 3), "mass": (2, 3), "tumor": (2,)}
-TOLERANCES_MM = {"kidney_and_mass": 1.0330772532390826, "mass": 1.1328796488598762, "tumor": 1.1498198361434828}
 LABELS = {0, 1, 2, 3}
+_OFFICIAL = {
+    f"{metric}_{region}": f"{short}_{name}"
+    for metric, short in (("dice", "Dice"), ("surface_dice", "SD"))
+    for region, name in zip(REGIONS, ("kidney", "masses", "tumor"), strict=True)
+}
 
 
-def _surface_dice(scale: float, ending: str) -> Measure:
+def _surface_dice(tolerances: Mapping[str, float], scale: float, ending: str) -> Measure:
     """Return surface Dice at a multiple of the tolerances; only the tolerances themselves judge."""
     return Measure.by(
         surface_dice,
@@ -47,8 +62,20 @@ def _surface_dice(scale: float, ending: str) -> Measure:
         direction=Direction.NONE if ending else Direction.HIGHER,
         targets=tuple(REGIONS),
         price=Price(0.0),
-        options={region: {"tolerance_mm": scale * tolerance} for region, tolerance in TOLERANCES_MM.items()},
+        options={region: {"tolerance_mm": scale * tolerance} for region, tolerance in tolerances.items()},
     )
+
+
+def _expected(case: str) -> tuple[str, ...]:
+    """Return how a prediction may be called.
+
+    A container puts all predictions into one folder, or runs for each case in a folder of its own.
+    """
+    output = "images/kidney-tumor-and-cyst"
+    alone = (f"{case}{suffix}" for suffix in (".nii.gz", ".nii", ".mha"))
+    together = (f"{place}{output}/{case}.mha" for place in ("", "output/"))
+    apart = (f"{case}/{place}{output}/*.mha" for place in ("", "output/"))
+    return *alone, *together, *apart
 
 
 class KiTS21(RatedChallenge):
@@ -60,14 +87,12 @@ class KiTS21(RatedChallenge):
     editions: ClassVar[tuple[str, ...]] = ("document", "code")
     scoring_options: ClassVar[tuple[str, ...]] = ("tolerance_scale",)
     version: ClassVar[int] = 2
+    naming: ClassVar[tuple[str, ...]] = _expected("case_*")
     summary: ClassVar[str] = (
         "Kidneys, tumours and cysts in CT. Dice and surface Dice of kidney and mass, mass, and tumour are averaged "
         "over cases; each of the six values ranks the teams, and the lowest average rank wins. A failed case scores 0."
     )
-    measures: ClassVar[tuple[Measure, ...]] = (
-        Measure.by(dice, title="Dice", targets=tuple(REGIONS), price=Price(0.0)),
-        *(_surface_dice(scale, ending) for scale, ending in TOLERANCE_SCALES.items()),
-    )
+    organisers_keys: ClassVar[OrganisersKeys | None] = OrganisersKeys("caseID", results=_OFFICIAL, aggregates=_OFFICIAL)
 
     reference: Literal["MAJ", "AND", "OR"] = "MAJ"
     """Which aggregation of the annotations is the truth: MAJ, AND or OR."""
@@ -75,33 +100,68 @@ class KiTS21(RatedChallenge):
     """What predictions are measured against. `aggregated`: the file that `reference` names, the default in `document`.
     `samples`: every sampled segmentation, the default in `code`. `majority`, `intersection`, `union` or `staple`: what
     Podium makes of the separate annotations."""
+    incomplete: Literal["refuse", "skip"] = "refuse"
+    """What to do with cases that are to be measured against their annotations, where these do not show all that was
+    aggregated of them. `refuse`: name them all and stop. `skip`: leave them out for everybody."""
+    left_out: Names = ()
+    """Cases that are left out for everybody, separated by commas; `incomplete=skip` adds to them."""
+    tolerances: Tolerances = None
+    """Tolerances of surface Dice in mm for other data: the raters.json that `podium raters --out` wrote."""
     geometry: Literal["full", "shape"] = "full"
     """`full`: spacing, origin and direction must be the reference's. `shape`: only the shape must be."""
     tolerance_scale: ToleranceScale = 1.0
     """At which multiple of its tolerance surface Dice is scored: 0.5, 1 or 2; all three are measured."""
 
     @property
+    def measures(self) -> tuple[Measure, ...]:
+        """Dice, and surface Dice at its tolerances, their halves and their doubles."""
+        tolerances = self.tolerances or TOLERANCES_MM
+        return (
+            Measure.by(dice, title="Dice", targets=tuple(REGIONS), price=Price(0.0)),
+            *(_surface_dice(tolerances, scale, ending) for scale, ending in TOLERANCE_SCALES.items()),
+            by_reference(tuple(REGIONS)),
+        )
+
+    @property
     def against(self) -> str:
         """What predictions are measured against, the edition's default where nothing was said."""
         return self.references or ("samples" if self.edition == "code" else "aggregated")
 
+    def prepared(self, truth: Path) -> Self:
+        """Look through the annotations, where they are measured against; refuse or leave out incomplete cases."""
+        if self.against == "aggregated":
+            return self
+        cases = self._annotated_cases(truth)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            answers = pool.map(lambda case: lacking_annotations(truth / case.name, reference=self.reference), cases)
+            incomplete = {case.name: lacking for case, lacking in zip(cases, answers, strict=True) if lacking}
+        if incomplete and self.incomplete == "refuse":
+            raise InputError(
+                "; ".join(f"{name}: {lacking}" for name, lacking in incomplete.items()),
+                path=truth,
+                advice="Add what is missing, or leave these cases out for everybody: --option incomplete=skip",
+            )
+        return self.varied(left_out=tuple(sorted({*self.left_out, *incomplete})))
+
     def cases(self, truth: Path) -> list[Case]:
         """Find case_00000/aggregated_MAJ_seg.nii.gz, or case_00000.nii.gz; or the separate annotations."""
-        if self.against != "aggregated":
-            return self._annotated_cases(truth)
+        cases = self._aggregated_cases(truth) if self.against == "aggregated" else self._annotated_cases(truth)
+        return [case for case in cases if case.name not in self.left_out]
+
+    def _aggregated_cases(self, truth: Path) -> list[Case]:
         for folder in sorted(truth.glob("case_*/")):
             if not (folder / f"aggregated_{self.reference}_seg.nii.gz").is_file():
                 raise InputError(f"this case has no aggregated_{self.reference}_seg.nii.gz", path=folder)
         nested = {path.parent.name: path for path in truth.glob(f"case_*/aggregated_{self.reference}_seg.nii.gz")}
         flat = {path.name.removesuffix(".nii.gz"): path for path in truth.glob("case_*.nii.gz")}
-        return [_case(name, path) for name, path in sorted((flat | nested).items())]
+        return [Case(name, (path,), _expected(name)) for name, path in sorted((flat | nested).items())]
 
     def _annotated_cases(self, truth: Path) -> list[Case]:
         """Find the cases, all of which must have separate annotations."""
         advice = "Add them, or measure against one file: --references aggregated"
         if flat := sorted(truth.glob("case_*.nii.gz")):
             raise InputError(f"references={self.against} needs separate annotations", path=flat[0], advice=advice)
-        cases = self.rated_cases(truth)
+        cases = [case for case in self.rated_cases(truth) if case.name not in self.left_out]
         for case in cases:
             if not case.files:
                 raise InputError("this case has no segmentations/*.nii.gz", path=truth / case.name, advice=advice)
@@ -111,7 +171,11 @@ class KiTS21(RatedChallenge):
         """Read the reference, or make it of the annotations."""
         if self.against == "aggregated":
             return read_label_map(case.files[0], dimensions=3)
-        return self.panel(case) if self.against == "samples" else read_fused(case, method=self.against)
+        return (
+            self.panel(case)
+            if self.against == "samples"
+            else read_fused(case, method=self.against, reference=self.reference)
+        )
 
     def truth_as_prediction(self, case: Case) -> Path | None:
         """Offer the one file that is the reference."""
@@ -122,20 +186,35 @@ class KiTS21(RatedChallenge):
         guess = read_label_map(prediction, dimensions=3)
         grid = truth.grid if isinstance(truth, Sampled) else truth
         warning = self._check_grid(grid, guess, prediction)
-        spacing = guess.spacing if self.edition == "code" else grid.spacing
+        numbers = self._numbers(truth, guess, grid.spacing)
+        if self.edition == "document" or guess.spacing == grid.spacing:
+            return [Value(case.name, name, value, region, reason=warning) for (name, region), value in numbers.items()]
+        believed = self._numbers(truth, guess, guess.spacing)
+        changed = changed_by_spacing(believed, numbers)
+        warning = spacing_warning(guess.spacing, grid.spacing, believed, changed) if changed else ""
+        values = [
+            Value(case.name, name, value, region, reason=warning if (name, region) in changed else "")
+            for (name, region), value in believed.items()
+        ]
+        return values + [
+            Value(case.name, BY_REFERENCE, value, region)
+            for (name, region), value in changed.items()
+            if name == "surface_dice"
+        ]
+
+    def _numbers(
+        self, truth: LabelMap | Sampled, guess: LabelMap, spacing: tuple[float, ...]
+    ) -> Mapping[tuple[str, str], float]:
+        measures = [measure for measure in self.measures if not measure.optional]
         if isinstance(truth, Sampled):
             own = structures(guess, regions=REGIONS)
-            numbers: Mapping[tuple[str, str], float] = truth.structures.against(
-                own, measures=self.measures, spacing_mm=spacing
-            )
-        else:
-            overlaps = overlap(truth, guess, regions=REGIONS, spacing_mm=spacing)
-            surfaces = surface_distances(truth, guess, regions=REGIONS, spacing_mm=spacing)
-            known: dict[str, dict[str, Any]] = {
-                region: {"overlap": overlaps[region], "surface": surfaces[region]} for region in REGIONS
-            }
-            numbers = {(m.name, region): m(known[region], region) for m in self.measures for region in REGIONS}
-        return [Value(case.name, name, value, region, reason=warning) for (name, region), value in numbers.items()]
+            return truth.structures.against(own, measures=measures, spacing_mm=spacing)
+        overlaps = overlap(truth, guess, regions=REGIONS, spacing_mm=spacing)
+        surfaces = surface_distances(truth, guess, regions=REGIONS, spacing_mm=spacing)
+        known: dict[str, dict[str, Any]] = {
+            region: {"overlap": overlaps[region], "surface": surfaces[region]} for region in REGIONS
+        }
+        return {(measure.name, region): measure(known[region], region) for measure in measures for region in REGIONS}
 
     def _check_grid(self, truth: LabelMap, guess: LabelMap, path: Path) -> str:
         """Refuse a prediction on another grid; return a warning where one is accepted."""
@@ -147,26 +226,34 @@ class KiTS21(RatedChallenge):
             raise InputError(
                 f"wrong geometry: reference and prediction have {'; '.join(differences)}",
                 path=path,
-                advice="Save it with the reference's header, or ask for --geometry shape",
+                advice="Resample it onto the reference's grid (its header alone is right only for voxels in its order: "
+                "podium check --truth tells), or ask for --geometry shape",
             )
         if strange := _strange(guess):
             raise InputError(strange, path=path)
         return f"accepted although {'; '.join(differences)} differ" if differences else ""
 
-    def check(self, case: Case | None, prediction: Path) -> list[str]:
+    def check(self, case: Case | None, prediction: Path) -> list[str]:  # noqa: ARG002
         """Say what is wrong with a prediction, as far as it can be seen without the truth."""
-        problems = []
-        if case is None and not re.fullmatch(r"case_\d{5}\.nii(\.gz)?", prediction.name):
-            problems.append("the name is not of the form case_00000.nii.gz")
         strange = _strange(read_label_map(prediction, dimensions=3))
-        return [*problems, strange] if strange else problems
+        return [strange] if strange else []
+
+    def doubts(self, case: Case | None, truth: LabelMap | Sampled | None, prediction: Path) -> list[str]:
+        """Say whether everything is background, labels are swapped, or voxels or header are turned."""
+        guess = read_label_map(prediction, dimensions=3)
+        if isinstance(truth, Sampled):
+            assert case is not None
+            truth = read_fused(case, method="majority", reference=self.reference)
+        return volume_doubts(guess, truth)
 
     def views(
         self, case: Case, truth: LabelMap | Sampled, prediction: Path, *, images: Path | None = None
     ) -> list[View]:
         """Show the slices that are disputed most; of several annotations, their majority is the reference."""
         guess = read_label_map(prediction, dimensions=3)
-        reference = read_fused(case, method="majority") if isinstance(truth, Sampled) else truth
+        reference = (
+            read_fused(case, method="majority", reference=self.reference) if isinstance(truth, Sampled) else truth
+        )
         self._check_grid(reference, guess, prediction)
         several = ("The reference that is drawn is the majority of all annotations.",)
         remarks = several if isinstance(truth, Sampled) else ()
@@ -175,19 +262,19 @@ class KiTS21(RatedChallenge):
     def rated_cases(self, truth: Path) -> list[Case]:
         """Find case_00000 with its annotations, segmentations/kidney_instance-1_annotation-1.nii.gz and so on."""
         return [
-            _case(folder.name, *sorted((folder / "segmentations").glob("*.nii.gz")))
+            Case(folder.name, tuple(sorted((folder / "segmentations").glob("*.nii.gz"))), _expected(folder.name))
             for folder in sorted(truth.glob("case_*/"))
         ]
 
     def panel(self, case: Case) -> Sampled:
         """Read the annotations of a case and compose its plausible segmentations."""
-        return read_samples(case, regions=REGIONS)
+        return read_samples(case, regions=REGIONS, reference=self.reference)
 
     def agreement(
         self, case: Case, panel: Sampled, *, percentiles: Sequence[float] = (), metrics: Sequence[str] = ()
     ) -> RaterAgreement:
         """Compare the samples within their groups."""
-        own = [*self.measures[:2], *(measure for measure in self.measures[2:] if measure.name in metrics)]
+        own = [*self.measures[:2], *(m for m in self.measures[2:] if m.name in metrics and not m.optional)]
         return self._agreement(case, panel, rater_measures(metrics, besides=own), percentiles)
 
     def _agreement(
@@ -212,23 +299,31 @@ class KiTS21(RatedChallenge):
 
     def measure_built_in(self, name: str, case: Case, truth: Sampled) -> list[Value]:  # noqa: ARG002
         """Measure how far the raters agree."""
+        measures = [measure for measure in self.measures if not measure.optional]
         try:
-            return agreed_values(self._agreement(case, truth, self.measures))
+            return agreed_values(self._agreement(case, truth, measures))
         except InputError as error:  # there is only one annotation
-            return [
-                undefined(case.name, *single.key, str(error)) for measure in self.measures for single in measure.each
-            ]
+            return [undefined(case.name, *single.key, str(error)) for measure in measures for single in measure.each]
 
     def notes(self, cube: Cube) -> tuple[str, ...]:
-        """Say what predictions were measured against, where that is not the usual."""
+        """Say whose spacing was believed, and what predictions were measured against where that is not the usual."""
         # In runs from before samples were an option, edition `code` too had one reference, and no raters.
+        notes = spacing_notes(cube, tuple(REGIONS))
         if self.against == "samples" and PEOPLE in cube.submissions:
-            return ("Measured against every sampled segmentation of the annotators; values are means over samples.",)
-        if self.against in FUSIONS:
-            return (f"Measured against one reference, made of all annotations by {self.against}.",)
-        if self.edition == "document":
-            return ()
-        return (f"Measured against one reference ({self.reference}); the organisers take every sampled one.",)
+            notes.append(
+                "Measured against every sampled segmentation of the annotators; values are means over samples."
+            )
+        elif self.against in FUSIONS:
+            notes.append(f"Measured against one reference, made of all annotations by {self.against}.")
+        elif self.edition == "code":
+            notes.append(f"Measured against one reference ({self.reference}); the organisers take every sampled one.")
+        if self.tolerances:
+            given = ", ".join(f"{region.replace('_', ' ')} {mm:.4g}" for region, mm in self.tolerances.items())
+            notes.append(f"Tolerances of surface Dice are not the challenge's own, but in mm: {given}.")
+        if self.left_out:
+            why = " (incomplete annotations)" if self.incomplete == "skip" else ""
+            notes.append(f"Left out for everybody{why}: {', '.join(self.left_out)}.")
+        return tuple(notes)
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -249,10 +344,6 @@ class KiTS21(RatedChallenge):
                 rows = {"all": np.mean(list(rows.values()), axis=0)}
             criteria += [mean_column(measure.at(r).as_column(), values, weights) for r, values in rows.items()]
         return average_of_ranks(criteria, among=ranked, emphasis=self.emphasis)
-
-
-def _case(name: str, *files: Path) -> Case:
-    return Case(name, files, (f"{name}.nii.gz", f"{name}.nii"))
 
 
 def _strange(labels: LabelMap) -> str:

@@ -1,7 +1,9 @@
-"""Kidneys with a tumour and sometimes a cyst, segmented by teams of different skill."""
+"""Kidneys with a tumour and sometimes a cyst, annotated by three people and segmented by teams of different skill."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -16,22 +18,29 @@ __all__ = ["write"]
 _SHAPE = (112, 112, 28)
 _SPACING = (0.9, 0.9, 3.0)
 _CASES = 8
+_DISAGREEMENT_MM = 2.0
+Depth = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.uint8]
 
 
-def write(folder: Path) -> None:
-    """Write eight cases and the predictions of five teams and a baseline."""
-    generator = np.random.default_rng(21)
+def write(folder: Path, *, seed: int = 0) -> None:
+    """Write eight cases, what three people annotated of each, and the predictions of five teams and a baseline.
+
+    The majority of the three is the aggregated truth.
+    """
+    generator, people = np.random.default_rng((21, seed)), np.random.default_rng((21, seed, 1))
     for number in range(_CASES):
         name = f"case_{number:05d}"
         anatomy = _anatomy(generator, cyst=number % 3 == 0)
+        depths = [_depth(mask) for mask in anatomy]
         truth = _painted(*anatomy)
         _save(folder / "truth" / name / "aggregated_MAJ_seg.nii.gz", truth)
+        _save_annotations(folder / "truth" / name / "segmentations", depths, people)
         predictions = {
-            "careful": _painted(*(_wobbled(mask, generator, 0.9) for mask in anatomy)),
-            "generous": _painted(*(_wobbled(mask, generator, 0.9, bias=1.2) for mask in anatomy)),
-            "noisy": _speckled(_painted(*(_wobbled(mask, generator, 2.0) for mask in anatomy)), generator),
-            "no-cysts": _painted(*(_wobbled(mask, generator, 0.8) for mask in anatomy[:2])),
+            "careful": _painted(*(_wobbled(depth, generator, 0.9) for depth in depths)),
+            "generous": _painted(*(_wobbled(depth, generator, 0.9, bias=1.2) for depth in depths)),
+            "noisy": _speckled(_painted(*(_wobbled(depth, generator, 2.0) for depth in depths)), generator),
+            "no-cysts": _painted(*(_wobbled(depth, generator, 0.8) for depth in depths[:2])),
             "baseline": _painted(ndimage.binary_dilation(anatomy[0], iterations=2)),
         }
         predictions["unlucky"] = predictions["careful"].copy()
@@ -55,15 +64,39 @@ def _ellipsoid(centre: npt.ArrayLike, radii: npt.ArrayLike) -> npt.NDArray[np.bo
     return np.asarray(sum(((g - c) / r) ** 2 for g, c, r in parts) <= 1)
 
 
+def _depth(mask: npt.NDArray[np.bool_]) -> Depth | None:
+    """Return how many mm each voxel lies below the surface of a structure, negative outside; None if there is none."""
+    if not mask.any():
+        return None
+    inside = ndimage.distance_transform_edt(mask, _SPACING) - ndimage.distance_transform_edt(~mask, _SPACING)
+    return np.asarray(inside)
+
+
 def _wobbled(
-    mask: npt.NDArray[np.bool_], generator: np.random.Generator, size_mm: float, *, bias: float = 0.0
+    depth: Depth | None, generator: np.random.Generator, size_mm: float, *, bias: float = 0.0
 ) -> npt.NDArray[np.bool_]:
     """Move a surface in and out by a smooth random field, and outwards by a bias."""
-    if not mask.any():
-        return mask
-    inside = ndimage.distance_transform_edt(mask, _SPACING) - ndimage.distance_transform_edt(~mask, _SPACING)
+    if depth is None:
+        return np.zeros(_SHAPE, bool)
+    return np.asarray(depth + bias + _field(generator) * size_mm > 0)
+
+
+def _field(generator: np.random.Generator) -> Depth:
+    """Return a smooth random field of standard deviation 1."""
     field = ndimage.gaussian_filter(generator.normal(size=_SHAPE), (5, 5, 1.5))
-    return np.asarray(inside + bias + field / field.std() * size_mm > 0)
+    return np.asarray(field / field.std())
+
+
+def _save_annotations(folder: Path, depths: Sequence[Depth | None], generator: np.random.Generator) -> None:
+    """Let three people annotate every structure; where one of them is wrong, the two others are right."""
+    for kind, depth in zip(("kidney", "tumor", "cyst"), depths, strict=True):
+        if depth is None:
+            continue
+        wobble, whose = _field(generator), _field(generator)
+        for number, (low, high) in enumerate(pairwise((-np.inf, -0.43, 0.43, np.inf)), start=1):
+            own = (whose > low) & (whose <= high)
+            mask = depth + np.where(own, wobble * _DISAGREEMENT_MM, 0) > 0
+            _save(folder / f"{kind}_instance-1_annotation-{number}.nii.gz", mask.astype(np.uint8))
 
 
 def _painted(*structures: npt.NDArray[np.bool_]) -> Labels:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +36,9 @@ class LVQuan18(Challenge):
     name: ClassVar[str] = "lvquan18"
     editions: ClassVar[tuple[str, ...]] = ("document", "code")
     scoring_options: ClassVar[tuple[str, ...]] = ("holm", "per_subject")
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
+    naming: ClassVar[tuple[str, ...]] = FILES
+    single_files: ClassVar[tuple[str, ...]] = FILES
     row_words: ClassVar[tuple[str, str]] = ("image", "images")
     cluster_words: ClassVar[tuple[str, str]] = ("subject", "subjects")
     measures: ClassVar[tuple[Measure, ...]] = MEASURES
@@ -52,6 +54,9 @@ class LVQuan18(Challenge):
     """Whether p-values are adjusted by Holm's method for the number of pairs of teams."""
     per_subject: bool = False
     """Whether the test compares one value per subject, since the frames of one heart are not independent."""
+
+    units: Literal["mm", "normalised"] = "mm"
+    """`mm`: in mm and mm², where the truth tells the scale of its images. `normalised`: as the files have them."""
 
     def cases(self, truth: Path) -> list[Case]:
         """Find the one file of the truth: LVQUAN_*.mat, .txt or .csv, else the only file with such an ending."""
@@ -73,7 +78,7 @@ class LVQuan18(Challenge):
     def load(self, case: Case) -> Sheet:
         """Read the truth, which must be complete."""
         (path,) = case.files
-        truth = read_sheet(path, truth=True)
+        truth = read_sheet(path, truth=True, scaled=self.units == "mm")
         whole = np.isfinite(truth.indices).all(axis=1) & np.isfinite(truth.phase)
         if not whole.all():
             images = [image for image, complete in zip(truth.images, whole, strict=True) if not complete]
@@ -90,28 +95,26 @@ class LVQuan18(Challenge):
 
     def check(self, case: Case | None, prediction: Path) -> list[str]:  # noqa: ARG002
         """Say what is wrong with a prediction, as far as it can be seen without the truth."""
-        problems = [] if _well_named(prediction) else [f"the name is not of the form {', '.join(FILES)}"]
-        if prediction.suffix.lower() not in SUFFIXES:
-            return problems
-        sheet, sheet_problems = inspect_sheet(prediction)
-        problems += sheet_problems
+        sheet, problems = inspect_sheet(prediction)
         if sheet is None:
             return problems
         gaps: dict[tuple[str, ...], list[str]] = {}
         for name, numbers in zip(NAMES, (*sheet.indices.T, sheet.phase), strict=True):
             gaps.setdefault(tuple(_where(sheet.images, ~np.isfinite(numbers))), []).append(name)
-        problems += [f"{no_number(names)} for {shortened(images)}" for images, names in gaps.items() if images]
-        if images := _where(sheet.images, np.isfinite(sheet.phase) & ~np.isin(sheet.phase, (0, 1))):
-            problems.append(f"Phase is neither 0 nor 1 for {shortened(images)}")
-        return problems
+        return problems + [f"{no_number(names)} for {shortened(images)}" for images, names in gaps.items() if images]
+
+    def doubts(self, case: Case | None, truth: Sheet | None, prediction: Path) -> list[str]:  # noqa: ARG002
+        """Say where numbers are not normalised, and where the phase is none; it counts as wrong."""
+        return _odd_numbers(read_sheet(prediction))
 
     def notes(self, cube: Cube) -> tuple[str, ...]:
         """Say in which unit errors are, how differences were tested, and which correlations do not exist."""
-        unit = (
-            "Errors are in mm (areas: mm²)."
-            if cube.has("scale_mm")
-            else "Errors are in normalised units (0 to 1): the truth does not tell pix_spa and ratio_resize_inverse."
-        )
+        if cube.has("scale_mm"):
+            unit = "Errors are in mm (areas: mm²)."
+        elif self.units == "normalised":
+            unit = "Errors are in normalised units (0 to 1), as asked for."
+        else:
+            unit = "Errors are in normalised units (0 to 1): the truth does not tell pix_spa and ratio_resize_inverse."
         sample = "subject" if self.per_subject else "image"
         adjusted = " after Holm's adjustment" if self.holm else ""
         test = (
@@ -203,6 +206,19 @@ def _sizes(cube: Cube, members: Sequence[str]) -> Floats:
 
 def _well_named(path: Path) -> bool:
     return any(fnmatchcase(path.name, name) for name in FILES)
+
+
+def _odd_numbers(sheet: Sheet) -> list[str]:
+    """Say which numbers are of another kind than the challenge's, though they can be measured."""
+    odd = []
+    outside = np.isfinite(sheet.indices) & ((sheet.indices < 0) | (sheet.indices > 1))
+    if outside.any():
+        names = [name for name, column in zip(INDICES, outside.T, strict=True) if column.any()]
+        images = [image for image, row in zip(sheet.images, outside, strict=True) if row.any()]
+        odd.append(f"{', '.join(names)}: outside 0 to 1 for {shortened(images)}; numbers are normalised, not in mm")
+    if images := _where(sheet.images, np.isfinite(sheet.phase) & ~np.isin(sheet.phase, (0, 1))):
+        odd.append(f"Phase is neither 0 nor 1 for {shortened(images)}")
+    return odd
 
 
 def _where(names: Sequence[str], chosen: npt.NDArray[np.bool_]) -> list[str]:

@@ -15,9 +15,9 @@ _COLUMNS = ("A1", "A2", "D1", "D2", "D3", *(f"RWT{number}" for number in range(1
 Numbers = npt.NDArray[np.float64]
 
 
-def write(folder: Path) -> None:
+def write(folder: Path, *, seed: int = 0) -> None:
     """Write twelve subjects of twenty frames, and the predictions of five teams and a baseline."""
-    generator = np.random.default_rng(18)
+    generator = np.random.default_rng((18, seed))
     truth = np.concatenate([_heart(generator) for _ in range(_SUBJECTS)], axis=1)
     scale = {
         "pix_spa": generator.uniform(1.1, 1.5, (1, _SUBJECTS)),

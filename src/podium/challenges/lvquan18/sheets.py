@@ -80,29 +80,39 @@ class Sheet:
         return indices, np.where(present, self.phase[chosen], np.nan), present
 
 
-def read_sheet(path: Path, *, truth: bool = False) -> Sheet:
+def read_sheet(path: Path, *, truth: bool = False, scaled: bool = True) -> Sheet:
     """Read a file, or say everything that is wrong with it."""
-    sheet, problems = inspect_sheet(path, truth=truth)
+    sheet, problems = inspect_sheet(path, truth=truth, scaled=scaled)
     if sheet is None:
         raise InputError("; ".join(problems), path=path)
     return sheet
 
 
-def inspect_sheet(path: Path, *, truth: bool = False) -> tuple[Sheet | None, list[str]]:
+def inspect_sheet(path: Path, *, truth: bool = False, scaled: bool = True) -> tuple[Sheet | None, list[str]]:
     """Read a file; return what it holds, or None and all that is wrong with it.
+
+    Parameters
+    ----------
+    path
+        A .mat, .txt or .csv file.
+    truth
+        Whether it is the truth, which may tell a scale.
+    scaled
+        Whether that scale is wanted.
 
     Raises
     ------
     InputError
         The file is unreadable as a whole.
     """
+    scales = _SCALES if truth and scaled else ()
     match path.suffix.lower():
         case ".mat":
-            return _from_matrices(path, truth=truth)
+            return _from_matrices(path, truth=truth, scales=scales)
         case ".txt":
             return _from_table(read_lines(path, NAMES))
         case ".csv":
-            return _from_table(read_csv(path, NAMES, optional=_SCALES if truth else ()))
+            return _from_table(read_csv(path, NAMES, optional=scales))
     raise InputError("the name says nothing about the format", path=path, advice=f"It ends with {', '.join(SUFFIXES)}")
 
 
@@ -112,6 +122,11 @@ def _from_table(table: Table) -> tuple[Sheet | None, list[str]]:
     if wrong := [name for name, match in zip(table.names, matches, strict=True) if not match]:
         return None, [f"images are not named sub-01-01 (subject and frame): {shortened([name[:40] for name in wrong])}"]
     numbers = [(int(match[1]), int(match[2])) for match in matches if match]
+    frames = {frame for _, frame in numbers}
+    if 0 in frames and _FRAMES in frames:
+        return None, [f"there are frames 0 and {_FRAMES}: count them from 1 to {_FRAMES}, or from 0 to {_FRAMES - 1}"]
+    if 0 in frames:
+        numbers = [(subject, frame + 1) for subject, frame in numbers]
     if twice := sorted(key for key, count in Counter(numbers).items() if count > 1):
         return None, [f"images are listed twice: {shortened([_image(*key) for key in twice])}"]
     order = sorted(range(len(numbers)), key=numbers.__getitem__)
@@ -130,11 +145,11 @@ def _from_table(table: Table) -> tuple[Sheet | None, list[str]]:
     return sheet, []
 
 
-def _from_matrices(path: Path, *, truth: bool) -> tuple[Sheet | None, list[str]]:
+def _from_matrices(path: Path, *, truth: bool, scales: Sequence[str]) -> tuple[Sheet | None, list[str]]:
     """Take images from the columns of four matrices, called with _hat in predictions and without in the truth."""
     endings = ("", "_hat") if truth else ("_hat", "")
     names = [name + ending for ending in endings for name in _MATRICES]
-    matrices = read_mat(path, [*names, *(_SCALES if truth else ())])
+    matrices = read_mat(path, [*names, *scales])
     problems, parts = [], []
     for name, height in _MATRICES.items():
         called = next((name + ending for ending in endings if name + ending in matrices), None)
@@ -153,7 +168,7 @@ def _from_matrices(path: Path, *, truth: bool) -> tuple[Sheet | None, list[str]]
     images = tuple(_image(column // _FRAMES + 1, column % _FRAMES + 1) for column in range(len(values)))
     scale = None
     if all(name in matrices for name in _SCALES):
-        scale, problems = _scale(matrices["pix_spa"].ravel(), matrices["ratio_resize_inverse"].ravel(), len(images))
+        scale, problems = _scale(matrices["pix_spa"], matrices["ratio_resize_inverse"], len(images))
     sheet = Sheet(images, named=False, indices=values[:, :-1], phase=values[:, -1], scale_mm=scale)
     return (None if problems else sheet), problems
 
@@ -162,24 +177,43 @@ def _wrong_shape(name: str, shape: tuple[int, ...], height: int) -> str:
     """Say what is wrong with the shape of a matrix, "" if nothing is."""
     if len(shape) == 2 and shape[0] == height and shape[1] > 0:
         return ""
-    shown = " × ".join(map(str, shape))
     advice = f": transpose it (in MATLAB, {name}')" if len(shape) == 2 and shape[1] == height else ""
-    return f"{name} is {shown}, not {height} × n with one column for each image{advice}"
+    return f"{name} is {_shown(shape)}, not {height} × n with one column for each image{advice}"
 
 
 def _scale(spacing: Floats, ratio: Floats, images: int) -> tuple[Floats | None, list[str]]:
     """Return millimetres per unit of length for each image, from a spacing per subject (or image), or what is wrong."""
     subjects = -(-images // _FRAMES)
-    if spacing.size not in (subjects, images) or ratio.size != images:
-        needed = f"pix_spa must have {subjects} values (one per subject) and ratio_resize_inverse {images}"
-        return None, [f"for {images} images, {needed}, not {spacing.size} and {ratio.size}"]
-    of_images = spacing if spacing.size == images else np.repeat(spacing, _FRAMES)[:images]
-    scale = of_images * ratio * _SIDE
+    if spacing.shape in ((1, subjects), (subjects, 1)):
+        spacing = np.repeat(spacing, _FRAMES)[None, :images]
+    spacings, ratios = _by_image(spacing, images), _by_image(ratio, images)
+    problems = []
+    if spacings is None:
+        problems.append(f"pix_spa is {_shown(spacing.shape)}, not 1 × {subjects} with one value for each subject")
+    if ratios is None:
+        needed = f"1 × {images} nor {_FRAMES} × {subjects} with one column for each subject"
+        problems.append(f"ratio_resize_inverse is {_shown(ratio.shape)}, neither {needed}")
+    if spacings is None or ratios is None:
+        return None, problems
+    scale = spacings * ratios * _SIDE
     return (scale, []) if _positive(scale) else (None, [f"{' and '.join(_SCALES)} must be positive numbers"])
+
+
+def _by_image(matrix: Floats, images: int) -> Floats | None:
+    """Return one value per image, from a row of them or from one column per subject; None where it is neither."""
+    if matrix.shape == (1, images):
+        return np.asarray(matrix[0])
+    if matrix.shape == (_FRAMES, images // _FRAMES) and images % _FRAMES == 0:
+        return matrix.ravel(order="F")
+    return None
 
 
 def _positive(numbers: Floats) -> bool:
     return bool(np.all(np.isfinite(numbers) & (numbers > 0)))
+
+
+def _shown(shape: tuple[int, ...]) -> str:
+    return " × ".join(map(str, shape))
 
 
 def _image(subject: int, frame: int) -> str:

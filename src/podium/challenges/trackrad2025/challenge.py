@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from podium.challenges.trackrad2025.frames import METRICS, Frames, empty_value, 
 from podium.challenges.trackrad2025.sequences import LabelSequence, check_shape, geometry_differences, read_sequence
 from podium.challenges.trackrad2025.views import Observer, views_of
 from podium.io import read_text
+from podium.metrics.mixups import mirror_doubts
 from podium.model import (
     Case,
     Cube,
@@ -25,6 +25,7 @@ from podium.model import (
     Floats,
     InputError,
     Measure,
+    OrganisersKeys,
     Price,
     Role,
     Scores,
@@ -46,6 +47,15 @@ from podium.raters import (
 )
 
 BASELINE = scoring.BASELINE
+_SPREADS = {"std": "standard deviation", "min": "minimum", "max": "maximum"}
+_OFFICIAL = {
+    "dice": "dice_similarity_coefficient",
+    "hd95": "hausdorff_distance_95",
+    "masd": "surface_distance_average",
+    "centre_distance": "center_distance",
+    "relative_d98": "relative_d98_dose",
+}
+_NOTHING = "no frame has a target: every pixel is 0"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,6 +75,12 @@ class Observed:
     truths: tuple[Truth, ...]
 
 
+def _expected(case: str) -> tuple[str, ...]:
+    """Return how a prediction may be called: after its case, or what a container writes into the folder of a case."""
+    places = (f"{case}/{place}/mri-linac-series-targets/*.mha" for place in ("images", "output/images"))
+    return f"{case}.mha", f"{case}_labels.mha", *places
+
+
 class TrackRAD2025(RatedChallenge):
     """Four geometric metrics per frame, a dose metric per sequence, and the runtime; six ranks, averaged."""
 
@@ -73,12 +89,21 @@ class TrackRAD2025(RatedChallenge):
     page: ClassVar[str] = "https://trackrad2025.grand-challenge.org"
     editions: ClassVar[tuple[str, ...]] = ("document", "code")
     scoring_options: ClassVar[tuple[str, ...]] = ("timing",)
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
+    naming: ClassVar[tuple[str, ...]] = _expected("*")
     summary: ClassVar[str] = (
         "A tumour tracked through cine-MRI. Dice, HD95, mean average surface distance and centre distance are averaged "
         "over frames, then over cases; the dose that 98 % of the target still receive, over cases; seconds per frame "
         "are fitted. Six ranks are averaged, and the lowest wins. At most 1 s a frame, and better than no tracking in "
         "at least one geometric metric. A failed case counts as nothing found in any frame."
+    )
+
+    organisers_keys: ClassVar[OrganisersKeys | None] = OrganisersKeys(
+        "case_id",
+        results=_OFFICIAL
+        | {f"{name}_{kind}": f"{kind}_{_OFFICIAL[name]}" for name in METRICS for kind in _SPREADS}
+        | {"seconds": "total_runtime", "frames": "frame_count"},
+        aggregates=_OFFICIAL | {name: name for name in ("runtime", "loading_time", "time_per_frame", "total_time")},
     )
 
     references: Literal["first", "observers", "majority", "intersection", "union", "staple"] = "first"
@@ -133,8 +158,8 @@ class TrackRAD2025(RatedChallenge):
             labels = folder / "targets" / f"{folder.name}_labels.mha"
             if labels.is_file():
                 others = observers.observer_files(labels)
-                expected = (f"{folder.name}.mha", f"{folder.name}_labels.mha")
-                cases.append(Case(folder.name, (labels, folder / "scanned-region.json", *others), expected))
+                files = (labels, folder / "scanned-region.json", *others)
+                cases.append(Case(folder.name, files, _expected(folder.name)))
             elif (folder / "targets").is_dir():
                 raise InputError(f"this case has no targets/{labels.name}", path=folder)
         return cases
@@ -249,24 +274,25 @@ class TrackRAD2025(RatedChallenge):
         group = tuple(range(len(truths)))
         return agreement_of(case.name, RaterPanel(panel.names, (group,)), compared)
 
-    def check(self, case: Case | None, prediction: Path) -> list[str]:
-        """Say what is wrong with a prediction; with its case at hand, also whether its shape is the reference's."""
-        problems = []
-        if case is None and not re.fullmatch(r"[^.]+\.mha", prediction.name):
-            problems.append("the name is not of the form A_001.mha")
+    def check(self, case: Case | None, prediction: Path) -> list[str]:  # noqa: ARG002
+        """Say what is wrong with a prediction, as far as it can be seen without the truth."""
         guess = read_sequence(prediction)
-        if case is not None and case.files and case.files[0].is_file():
-            try:
-                check_shape(read_sequence(case.files[0]), guess, path=prediction)
-            except InputError as error:
-                problems.append(". ".join(filter(None, (error.problem, error.advice))))
+        return [_NOTHING] if self.edition == "code" and not guess.labels.size else []
+
+    def doubts(self, case: Case | None, truth: Truth | Observed | None, prediction: Path) -> list[str]:  # noqa: ARG002
+        """Say whether there is no target at all, whether frames are mirrored, and which pixels `code` miscounts."""
+        guess = read_sequence(prediction)
         if not guess.labels.size:
-            problems.append("no frame has a target: every pixel is 0")
-        elif self.edition == "code" and guess.labels.max() > 1:
-            problems.append(
+            return [_NOTHING] if self.edition == "document" else []
+        doubts = []
+        if self.edition == "code" and guess.labels.max() > 1:
+            doubts.append(
                 f"a pixel is {guess.labels.max()}: the organisers' code scores such a Dice wrongly; use 0 and 1"
             )
-        return problems
+        if truth is None or guess.shape != _first(truth).sequence.shape:
+            return doubts
+        own, other = (sequence.whole for sequence in (_first(truth).sequence, guess))
+        return doubts + mirror_doubts(own, other, axes={1: "top–bottom", 2: "left–right"})
 
     def notes(self, cube: Cube) -> tuple[str, ...]:
         """Say whose time is unknown or strange, and where the loading time or the baseline is."""
@@ -311,9 +337,6 @@ def _averaged(case: str, metric: str, frames: Frames, *, warning: str) -> Value:
         return Value(case, metric, None, status=Status.UNDEFINED, reason=reason)
     mean, raw = (float(numbers[metric][frames.averaged].mean()) for numbers in (frames.values, frames.measured))
     return Value(case, metric, mean, reason=warning, measured=None if raw == mean else raw)
-
-
-_SPREADS = {"std": "standard deviation", "min": "minimum", "max": "maximum"}
 
 
 def _spread_measures(measures: Sequence[Measure]) -> list[Measure]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,14 +32,14 @@ _SECONDS = {  # to load, and per frame
 }
 
 
-def write(folder: Path) -> None:
+def write(folder: Path, *, seed: int = 0) -> None:
     """Write `truth` and `submissions` to a folder.
 
     swift tracks well; drifting falls behind as the sequence goes on; jittery loses some frames; ponderous is the most
     accurate but takes more than a second per frame; frozen repeats the first target; unlucky tracks well, but one case
-    is missing, one has too few frames, one is cut short and one is full of NaN.
+    is missing, one has too few frames, one is cut short and one is full of NaN. A second observer labelled everything.
     """
-    generator = np.random.default_rng(2025)
+    generator, people = np.random.default_rng((2025, seed)), np.random.default_rng((2025, seed, 1))
     clock = {team: ["case,seconds,frames"] for team in _SECONDS}
     for number, (frames, rows, columns, region) in enumerate(_CASES, start=1):
         case = f"A_{number:03d}"
@@ -46,6 +47,9 @@ def write(folder: Path) -> None:
         radii = generator.uniform(7, 11, 2)
         truth = _targets(path, radii, rows, columns)
         _write_truth(folder / "truth" / case, case, truth, region, generator)
+        seen = path + people.normal(0, 0.7, (frames, 2))
+        second = _targets(seen, radii * people.uniform(0.95, 1.1, 2), rows, columns)
+        _write_sequence(folder / "truth" / case / "targets" / f"{case}_labels2.mha", second)
         for team, masks in _predictions(generator, truth, path, radii).items():
             submission = folder / "submissions" / team
             submission.mkdir(parents=True, exist_ok=True)
@@ -113,11 +117,9 @@ def _spoil(path: Path, number: int, masks: npt.NDArray[np.uint8]) -> bool:
 
 def _write_nan(path: Path, shape: tuple[int, ...]) -> None:
     """Write a sequence in which no pixel is a number, as a network does that has diverged."""
-    import SimpleITK
-
     frames, rows, columns = shape
-    image = SimpleITK.GetImageFromArray(np.full((rows, columns, frames), np.nan, np.float32))
-    SimpleITK.WriteImage(image, str(path), useCompression=True)
+    sequence = LabelMap.from_array(np.zeros((frames, columns, rows)))
+    write_label_map(path, replace(sequence, array=np.full(sequence.shape, np.nan, np.float32)))
 
 
 def _write_sequence(path: Path, frames: npt.NDArray[Any]) -> None:

@@ -62,6 +62,11 @@ class LabelSequence:
         result[:, rows, columns] = self.labels
         return result
 
+    @property
+    def whole(self) -> npt.NDArray[np.bool_]:
+        """Return where the target is in all frames of the whole image."""
+        return self.within(Box((0, 0), self.shape[1:])) > 0
+
     def frame(self, index: int) -> npt.NDArray[np.bool_]:
         """Return the target of one frame in the whole image."""
         image = np.zeros(self.shape[1:], bool)

@@ -15,10 +15,13 @@ from podium.io.arrays import dataset, open_hdf5
 from podium.metrics import landmark_displacements, landmark_error, relative_transforms, transform_error
 from podium.model import Case, Floats, InputError
 
-__all__ = ["TARGETS", "Scan", "find_scans", "parts_of", "read_scan"]
+__all__ = ["TARGETS", "TRAINING", "Scan", "find_scans", "parts_of", "read_scan"]
 
 TARGETS: Mapping[str, Literal["first", "previous"]] = {"G": "first", "L": "previous"}
 """The two levels of displacements, and the frame each of them refers to."""
+
+TRAINING = "frames_transfs"
+"""The folder of training data, with images and transforms of a scan in one file."""
 
 _KEY = re.compile(r"sub(?P<subject>[\w-]+?)__(?P<scan>[\w.-]+)", re.ASCII)
 
@@ -64,7 +67,8 @@ def find_scans(truth: Path) -> list[Case]:
         with open_hdf5(keys) as file:
             names = sorted(map(str, file))
     else:
-        names = sorted(f"sub{path.parent.name}__{path.stem}" for path in truth.glob("transfs/*/*.h5"))
+        paths = (path for name in ("transfs", TRAINING) for path in truth.glob(f"{name}/*/*.h5"))
+        names = sorted({f"sub{path.parent.name}__{path.stem}" for path in paths})
     return [_case(truth, name) for name in names]
 
 
@@ -76,8 +80,11 @@ def _case(truth: Path, name: str) -> Case:
         )
     subject, scan = parts_of(name)
     folder = truth / ("landmarks" if (truth / "landmarks").is_dir() else "landmark")
+    places = [truth / name / subject / f"{scan}.h5" for name in ("transfs", TRAINING)]
+    if all(path.is_file() for path in places):
+        raise InputError(f"the scan {name} is there twice: in transfs and in {TRAINING}", path=truth)
     files = (
-        truth / "transfs" / subject / f"{scan}.h5",
+        places[1] if places[1].is_file() else places[0],
         folder / f"landmark_{subject}.h5",
         truth / "calib_matrix.csv",
     )
@@ -88,6 +95,9 @@ def _case(truth: Path, name: str) -> Case:
 
 
 def _frames_of(transforms: Path) -> Path:
+    """Return where the images of a scan lie: in a file of their own, but for training data."""
+    if transforms.parents[1].name == TRAINING:
+        return transforms
     return transforms.parents[2] / "frames" / transforms.parent.name / transforms.name
 
 

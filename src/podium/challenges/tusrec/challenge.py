@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from podium.challenges.tusrec._errors import errors_of, non_finite, shape_problems
 from podium.challenges.tusrec._prediction import open_prediction
 from podium.challenges.tusrec._scan import Scan, find_scans, parts_of, read_scan
+from podium.challenges.tusrec.reported import METRICS, read_keys, read_metrics
 from podium.challenges.tusrec.views import views_of
 from podium.model import (
     Case,
@@ -21,7 +22,9 @@ from podium.model import (
     Cube,
     Direction,
     Floats,
+    InputError,
     Measure,
+    OrganisersKeys,
     Price,
     Role,
     Scores,
@@ -38,6 +41,7 @@ from podium.ranking import (
 )
 
 ERRORS = {"gpe": "GPE", "gle": "GLE", "lpe": "LPE", "lle": "LLE"}
+_OFFICIAL = ERRORS | {"seconds": "time_elapsed"}
 SCORES = {
     "score": ("Final score", ("gpe", "gle", "lpe", "lle")),
     "global": ("Global score", ("gpe", "gle")),
@@ -49,6 +53,7 @@ SCORES = {
 
 BASELINE = "no-motion"
 
+_TAKEN = f"taken from {METRICS}, not measured"
 _NOTHING_MM = 1e-9
 """Less than this is what rounding leaves of zero when equal poses are divided by one another."""
 
@@ -80,6 +85,7 @@ class TUSREC(Challenge):
     version: ClassVar[int] = 2
     row_words: ClassVar[tuple[str, str]] = ("scan", "scans")
     cluster_words: ClassVar[tuple[str, str]] = ("subject", "subjects")
+    organisers_keys: ClassVar[OrganisersKeys | None] = OrganisersKeys("scan", results=_OFFICIAL, aggregates=_OFFICIAL)
     summary: ClassVar[str] = (
         "3-D reconstruction of freehand ultrasound without a tracker. Predicted displacements of pixels and landmarks, "
         "to the first frame and to the previous one, give four errors in mm; each is normalised so that 1 is perfect "
@@ -103,23 +109,51 @@ class TUSREC(Challenge):
             ]
         return (*measures, Measure("score", "Score of the scan", Direction.HIGHER, "", least, 1, price=price))
 
+    reported: Literal["", "seconds", "minutes"] = ""
+    """Take the errors in metrics.h5, which the organisers' container writes, where there are no predictions, and its
+    times in this unit: seconds (2025) or minutes (2024). By default it is a file like any other, since a team could
+    write into it what it likes."""
+
     def cases(self, truth: Path) -> list[Case]:
         """Find the scans that dataset_keys.h5 names: transfs/050/RH_rotation.h5 and what belongs to it."""
-        return find_scans(truth)
+        scans = find_scans(truth)
+        if not self.reported:
+            return scans
+        keys = truth / "dataset_keys.h5"
+        if not keys.is_file():
+            raise InputError(
+                f"dataset_keys.h5 is missing, which says what scan each number of {METRICS} belongs to", path=truth
+            )
+        return [replace(scan, files=(*scan.files, keys), expected=(*scan.expected, METRICS)) for scan in scans]
+
+    @property
+    def naming(self) -> tuple[str, ...]:
+        """How predictions are called; or what the organisers' container writes about all of them."""
+        return ("sub*__*.h5", "sub*__*.npz", "sub*__*", *([METRICS] if self.reported else []))
 
     def load(self, case: Case) -> Scan:
         """Read poses, landmarks, calibration and the size of the frames, and derive the truth from them."""
         return read_scan(case, first_is_last=self.edition == "code")
 
     def measure(self, case: Case, truth: Scan, prediction: Path) -> list[Value]:
-        """Measure the four errors, reading the displacements a few frames at a time."""
+        """Measure the four errors, reading the displacements a few frames at a time; or take what was reported."""
+        if self._is_report(prediction):
+            errors = read_metrics(prediction, read_keys(case.files[3]), unit=self.reported)[case.name]
+            values = [replace(value, reason=_TAKEN) for value in self._values(case, truth, errors)]
+            seconds = errors.get("seconds")
+            return values if seconds is None else [*values, Value(case.name, self.time.name, seconds)]
         with open_prediction(prediction) as opened:
             return self._values(case, truth, errors_of(opened, truth))
 
     def views(self, case: Case, truth: Scan, prediction: Path, *, images: Path | None = None) -> list[View]:  # noqa: ARG002
         """Show the frames' way through space, and the error along it; the images themselves show neither."""
+        if self._is_report(prediction):
+            return []
         with open_prediction(prediction) as opened:
             return views_of(opened, truth)
+
+    def _is_report(self, prediction: Path) -> bool:
+        return bool(self.reported) and prediction.name == METRICS
 
     def _values(self, case: Case, truth: Scan, errors: Mapping[str, float]) -> list[Value]:
         normalised = {error: self._normalised(errors[error], truth.identity[error]) for error in ERRORS}
@@ -148,16 +182,14 @@ class TUSREC(Challenge):
 
     def check(self, case: Case | None, prediction: Path) -> list[str]:
         """Say what is wrong with a prediction, as far as it can be seen without the truth."""
-        problems = []
-        stem = prediction.name if prediction.is_dir() else prediction.stem
-        known = prediction.is_dir() or prediction.suffix in (".h5", ".npz")
-        if case is None and not (known and parts_of(stem)[1]):
-            problems.append("the name is not of the form sub050__RH_rotation.h5 (or .npz, or a folder without)")
-        if not known:
-            return problems
+        if self._is_report(prediction) or (case is None and not _of_known_form(prediction)):
+            return []  # which an evaluation takes as it is, or does not look at
         with open_prediction(prediction) as opened:
-            shapes = shape_problems(opened)
-            return problems + (shapes or non_finite(opened))
+            return shape_problems(opened) or non_finite(opened)
+
+    def doubts(self, case: Case | None, truth: Scan | None, prediction: Path) -> list[str]:  # noqa: ARG002
+        """Say that a file is none of the forms that a prediction may have."""
+        return [] if _of_known_form(prediction) else ["unexpected file: a prediction is a .h5, a .npz or a folder"]
 
     def cluster(self, row: str) -> str:
         """Return the subject: scans of one arm and the other are not independent."""
@@ -218,6 +250,10 @@ class TUSREC(Challenge):
     def _unscored(self) -> float:
         """What a failed scan scores: 0; in `code` there is no number, and the mean is over scored scans."""
         return 0.0 if self.edition == "document" else np.nan
+
+
+def _of_known_form(prediction: Path) -> bool:
+    return prediction.is_dir() or prediction.suffix in (".h5", ".npz")
 
 
 def _identity(error: str) -> Price:

@@ -49,9 +49,9 @@ _TEAMS = {
 }
 
 
-def write(folder: Path) -> None:
+def write(folder: Path, *, seed: int = 0) -> None:
     """Write six scans of three subjects, and the predictions of five teams and a baseline."""
-    generator = np.random.default_rng(2025)
+    generator = np.random.default_rng((2025, seed))
     truth, submissions = folder / "truth", folder / "submissions"
     truth.mkdir(parents=True, exist_ok=True)
     calibration = _transform(np.array([0.4, -0.9, 1.2, -68.4, -77.9, -44.2]))

@@ -48,6 +48,15 @@ def _look_up(labels, z, lower, upper, table, column, bits, dirty):
 
 
 @kernel
+def _countable(edge, words, before, most):
+    """Return how much room the marks of a plane may take after so many before them; -1 if they exceed the most."""
+    room = before + 8 * np.count_nonzero(words)
+    if room > most:
+        room = before + np.count_nonzero(edge)
+    return room if room <= most else -1
+
+
+@kernel
 def _with_room(array, size):
     """Return the array, or a copy at least twice as long if it is shorter than `size`."""
     if size <= array.size:
@@ -58,13 +67,14 @@ def _with_room(array, size):
 
 
 @kernel
-def surfels(labels, lower, upper, table, flat, pad, marks, places, corners):
+def surfels(labels, lower, upper, table, flat, pad, marks, places, corners, most):
     """Find the lattice points whose 2 × 2 × 2 voxels are not all inside or all outside a region.
 
     Writes the region bits to `marks`, which must be zero; collects the places in the flattened marks, and their
     corners: eight bytes, one per voxel, each with the region bits of that voxel; byte 4·dz + 2·dy + dx for the voxel at
     offset (dz, dy, dx). If `flat`, the array is one 2-D plane, and both halves of the corners are that plane. Returns
-    places, corners (longer copies where there was no room) and how many were found.
+    places, corners (longer copies where there was no room) and how many were found: -1 as soon as they are more than
+    `most`, before any of that plane is kept.
     """
     depth, height = upper[0] - lower[0], upper[1] - lower[1]
     stride = marks.shape[2]
@@ -93,7 +103,9 @@ def surfels(labels, lower, upper, table, flat, pad, marks, places, corners):
             every = a[k] & a[k + 1] & b[k] & b[k + 1] & c[k] & c[k + 1] & d[k] & d[k + 1]
             edge[k] = some & ~every
         words = edge.view(np.uint64)
-        room = surfel_count + 8 * np.count_nonzero(words)
+        room = _countable(edge, words, surfel_count, most)
+        if room < 0:
+            return places, corners, room
         places = _with_room(places, room)
         corners = _with_room(corners, room)
         for word in range(words.size):
@@ -117,7 +129,7 @@ def surfels(labels, lower, upper, table, flat, pad, marks, places, corners):
 
 
 @kernel
-def voxels(labels, lower, upper, table, flat, pad, marks, places, corners):
+def voxels(labels, lower, upper, table, flat, pad, marks, places, corners, most):
     """Find the voxels of each region that have a face-neighbour outside it; the image border counts as outside.
 
     Returns the same as `surfels`; the region bits stand in the first of the eight bytes.
@@ -147,7 +159,9 @@ def voxels(labels, lower, upper, table, flat, pad, marks, places, corners):
             inner = line[k] & line[k + 2] & above[k] & below[k] & back[k] & front[k]
             edge[k] = line[k + 1] & ~inner
         words = edge.view(np.uint64)
-        room = voxel_count + 8 * np.count_nonzero(words)
+        room = _countable(edge, words, voxel_count, most)
+        if room < 0:
+            return places, corners, room
         places = _with_room(places, room)
         corners = _with_room(corners, room)
         for word in range(words.size):

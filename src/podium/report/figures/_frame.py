@@ -18,7 +18,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 
 from podium.model import Direction, Floats, InputError, Role
 from podium.ranking import competition_ranks
-from podium.report.style import ACCENT, ALARM, FAINT, GRID, OTHERS, SOFT, Look, drawing, looks
+from podium.report.style import ACCENT, ALARM, FAINT, GRID, OTHERS, SOFT, Look, drawing, laid_out, looks
 
 __all__ = [
     "FEW_POINTS",
@@ -60,11 +60,7 @@ def drawn(function: Callable[P, Figure]) -> Callable[P, Figure]:
     @wraps(function)
     def inside(*args: P.args, **kwargs: P.kwargs) -> Figure:
         with drawing():
-            figure = function(*args, **kwargs)
-            if (engine := figure.get_layout_engine()) is not None:
-                engine.execute(figure)
-                figure.set_layout_engine(None)
-        return figure
+            return laid_out(function(*args, **kwargs))
 
     return inside
 

@@ -1,0 +1,285 @@
+"""predictions.json of grand-challenge.org: which case each job is about, what it put out, and how long it took.
+
+The platform writes the file, but names in it come from strangers; so every place that it leads to is held to the job's
+own folder, and what is odd about one job costs that job's case alone.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path, PurePosixPath
+from typing import Any, TypeAlias
+
+from podium.io import parsed_json, read_text
+from podium.model import InputError, Measure, Status
+from podium.model.errors import printable
+
+__all__ = ["JobOutput", "PlatformJobs", "read_jobs"]
+
+_Job: TypeAlias = dict[str, Any]
+_MOST_REMARKS = 20
+_LONGEST_NAME = 255  # bytes; no file system takes more
+_VOXELS = (".raw", ".zraw")  # lie beside their header, which is the output
+_DURATION = re.compile(
+    r"P(?:(\d{1,9})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9}(?:\.\d{1,9})?)S)?)?", flags=re.ASCII
+)
+
+
+@dataclass(frozen=True, slots=True)
+class JobOutput:
+    """What became of a case: the file that was put out, or why there is none, and the seconds that it took."""
+
+    path: Path | None = None
+    status: Status = Status.OK
+    reason: str = ""
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformJobs:
+    """The output of every case, and remarks about jobs that belong to none."""
+
+    outputs: dict[str, JobOutput]
+    remarks: tuple[str, ...]
+
+
+def read_jobs(path: Path, cases: Sequence[str], *, time: Measure, socket: str | None = None) -> PlatformJobs:
+    """Read predictions.json, of the newer kind (`socket`) and the older (`interface`).
+
+    A job is about the case whose name begins the name of an input. Its output is the one file in
+    <pk>/output/<relative path>/, or that file itself. A time runs from started_at to completed_at, or is exec_duration,
+    or invoke_duration: the first of these that most cases have, and the same for all.
+
+    Parameters
+    ----------
+    path
+        The file; outputs lie beside it.
+    cases
+        The names of all cases.
+    time
+        Which seconds are possible.
+    socket
+        The slug of the output to take, where jobs have several.
+
+    Raises
+    ------
+    InputError
+        This is no list of jobs, or no case has an output: something was misunderstood, and nobody is failed for it.
+    """
+    document = parsed_json(read_text(path), path=path)
+    if not isinstance(document, list):
+        raise InputError("this is not a list of jobs", path=path)
+    jobs, remarks = _by_case(document, cases)
+    seconds = _seconds(jobs, time)
+    outputs = {name: _output(jobs.get(name, []), path.parent, socket, seconds.get(name)) for name in cases}
+    if not any(output.path for output in outputs.values()):
+        raise _nothing(path, outputs, jobs, remarks)
+    more = [f"and {len(remarks) - _MOST_REMARKS} more jobs belong to no case"] if len(remarks) > _MOST_REMARKS else []
+    return PlatformJobs(outputs, (*remarks[:_MOST_REMARKS], *more))
+
+
+def _nothing(path: Path, outputs: dict[str, JobOutput], jobs: dict[str, list[_Job]], remarks: list[str]) -> InputError:
+    """Say what was looked for, where nothing was there."""
+    if jobs:
+        case = next(iter(jobs))
+        what = f"no case has an output; of {case}, {outputs[case].reason}"
+    else:
+        what = f"no job is about a case of the truth, such as {next(iter(outputs))}"
+        what += f"; {remarks[0]}" if remarks else "; the list is empty"
+    return InputError(
+        what,
+        path=path,
+        advice="Inputs are expected to be called after their case, and outputs in <pk>/output/<relative_path>",
+    )
+
+
+# Which case.
+
+
+def _by_case(document: list[Any], cases: Sequence[str]) -> tuple[dict[str, list[_Job]], list[str]]:
+    """Return the jobs about each case, and what is to be said of those about none."""
+    known, longest = set(cases), max(map(len, cases))
+    jobs: dict[str, list[_Job]] = {}
+    remarks = []
+    for number, job in enumerate(document, start=1):
+        if not isinstance(job, dict):
+            remarks.append(f"job {number} is not an object: {_shown(job)}")
+            continue
+        names = list(_input_names(job))
+        about = sorted({case for name in names if (case := _case_of(name, known, longest))})
+        if len(about) == 1:
+            jobs.setdefault(about[0], []).append(job)
+        elif about:
+            remarks.append(f"job {number} has inputs of several cases: {', '.join(map(_shown, about[:3]))}")
+        else:
+            inputs = ", ".join(map(_shown, names[:3])) or "no name"
+            remarks.append(f"job {number} names no known case in its inputs ({inputs})")
+    return jobs, remarks
+
+
+def _case_of(name: str, cases: set[str], longest: int) -> str:
+    """Return the case whose name begins that of an input, the longest if several do; nothing if none does."""
+    for end in range(min(len(name), longest), 0, -1):
+        if name[:end] in cases and not (name[end : end + 1].isascii() and name[end : end + 1].isalnum()):
+            return name[:end]
+    return ""
+
+
+def _input_names(job: _Job) -> Iterator[str]:
+    for entry in _objects(job.get("inputs")):
+        image = entry.get("image")
+        name = image.get("name") if isinstance(image, dict) else entry.get("file")
+        if isinstance(name, str):
+            yield name.rpartition("/")[2]
+
+
+# Which file.
+
+
+def _output(jobs: list[_Job], folder: Path, socket: str | None, seconds: float | None) -> JobOutput:
+    """Return what the only job of a case put out, or why there is nothing."""
+    if not jobs:
+        return JobOutput(None, Status.MISSING, "no job is about this case")
+    if len(jobs) > 1:
+        return JobOutput(None, Status.INVALID, f"{len(jobs)} jobs are about this case", seconds)
+    job = jobs[0]
+    pk = job.get("pk")
+    if why := _unusable(pk, most_parts=1):
+        return JobOutput(None, Status.INVALID, f"the job's pk cannot be used, as {why}: {_shown(pk)}", seconds)
+    files, problems = _files_of(job, folder, str(pk), socket)
+    if len(files) > 1:
+        slugs = ", ".join(_shown(slug) for slug, _ in files[:3])
+        reason = f"the job has several outputs ({slugs}), and --socket must say which counts"
+        return JobOutput(None, Status.INVALID, reason, seconds)
+    if files:
+        return JobOutput(files[0][1], seconds=seconds)
+    if problems:
+        return JobOutput(None, *problems[0], seconds)
+    wanted = f"output of the socket {_shown(socket)}" if socket else "image or file"
+    reason = f"the job lists no {wanted} with a relative_path, under socket or interface"
+    return JobOutput(None, Status.MISSING, reason, seconds)
+
+
+def _files_of(
+    job: _Job, folder: Path, pk: str, wanted: str | None
+) -> tuple[list[tuple[Any, Path]], list[tuple[Status, str]]]:
+    """Return the files that a job put out with their slugs, and what is wrong with other outputs, the worst first."""
+    files: list[tuple[Any, Path]] = []
+    problems = []
+    for output in _objects(job.get("outputs")):
+        place = next((value for key in ("socket", "interface") if isinstance(value := output.get(key), dict)), {})
+        relative, slug = place.get("relative_path"), place.get("slug")
+        if relative is None or not (output.get("image") or output.get("file")) or (wanted and slug != wanted):
+            continue
+        if why := _unusable(relative):
+            problems.append((Status.INVALID, f"relative_path cannot be used, as {why}: {_shown(relative)}"))
+            continue
+        try:
+            files.append((slug, _file_in(folder, (pk, "output", *PurePosixPath(relative).parts))))
+        except FileNotFoundError as error:
+            problems.append((Status.MISSING, str(error)))
+        except InputError as error:
+            problems.append((Status.INVALID, str(error)))
+        except OSError as error:
+            problems.append((Status.INVALID, f"{_shown(relative)} cannot be read ({error.strerror})"))
+    return files, sorted(problems, key=lambda problem: problem[0] is Status.MISSING)
+
+
+def _unusable(text: Any, *, most_parts: int = 16) -> str:
+    """Say why a path cannot be followed; nothing if it stays where it should."""
+    if not isinstance(text, str):
+        return "it is not text"
+    if not text.isprintable():
+        return "it has characters that cannot be printed"
+    path = PurePosixPath(text)
+    if path.is_absolute() or ".." in path.parts or not path.parts:
+        return "it leads elsewhere"
+    if len(path.parts) > most_parts:
+        return f"it has more than {most_parts} part{'s' * (most_parts > 1)}"
+    if any(len(os.fsencode(part)) > _LONGEST_NAME for part in path.parts):
+        return "a name in it is too long"
+    return ""
+
+
+def _file_in(folder: Path, parts: tuple[str, ...]) -> Path:
+    """Return the one plain file at a place or in the folder there; no link is followed on the way."""
+    place, called = folder, "/".join(parts)
+    for part in parts:
+        place = place / part
+        if place.is_symlink():
+            raise InputError(f"{_shown(part)} of {_shown(called)} is a link, which is not followed")
+    if place.is_file():
+        return place
+    if not place.is_dir():
+        raise FileNotFoundError(f"there is nothing at {_shown(called)}")
+    with os.scandir(place) as entries:
+        listed = sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda entry: entry.name)
+    if links := [entry.name for entry in listed if entry.is_symlink()]:
+        raise InputError(f"{_shown(links[0])} in {_shown(called)} is a link, which is not followed")
+    names = [entry.name for entry in listed if entry.is_file(follow_symlinks=False)]
+    if len(names) > 1:
+        names = [name for name in names if not name.endswith(_VOXELS)]
+    if len(names) > 1:
+        raise InputError(f"{len(names)} files are in {_shown(called)}: {', '.join(map(_shown, names[:3]))}")
+    if not names:
+        raise FileNotFoundError(f"there is no file in {_shown(called)}")
+    return place / names[0]
+
+
+# How long.
+
+
+def _seconds(jobs: dict[str, list[_Job]], time: Measure) -> dict[str, float]:
+    """Return the time of each case, the longest where jobs are several.
+
+    It is of the kind that most cases have, as times of two kinds are not comparable.
+    """
+    kinds: tuple[Callable[[_Job], float | None], ...] = (
+        _elapsed,
+        lambda job: _duration(job.get("exec_duration")),
+        lambda job: _duration(job.get("invoke_duration")),
+    )
+    times = []
+    for kind in kinds:
+        by_case = {name: [kind(job) for job in own] for name, own in jobs.items()}
+        times.append(
+            {
+                name: max(numbers)
+                for name, known in by_case.items()
+                if (numbers := [number for number in known if number is not None and time.allows(number)])
+            }
+        )
+    return max(times, key=len)
+
+
+def _elapsed(job: _Job) -> float | None:
+    try:
+        started, completed = (datetime.fromisoformat(job[key]) for key in ("started_at", "completed_at"))
+        return (completed - started).total_seconds()
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return None
+
+
+def _duration(text: Any) -> float | None:
+    """Return the seconds of an ISO 8601 duration such as PT22M17.5S."""
+    match = _DURATION.fullmatch(text) if isinstance(text, str) else None
+    if match is None or not any(match.groups()):
+        return None
+    days, hours, minutes, seconds = (float(part or 0) for part in match.groups())
+    return days * 86400 + hours * 3600 + minutes * 60 + seconds
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+
+
+def _shown(value: Any, most: int = 80) -> str:
+    """Return a value for a reason, which stays short whatever a stranger put there."""
+    if isinstance(value, list | dict):  # which may be nested too deeply to be shown
+        return f"a {type(value).__name__}"
+    text = value if isinstance(value, str) else repr(value)
+    return printable(text if len(text) <= most else f"{text[: most - 20]}…{text[-15:]}")

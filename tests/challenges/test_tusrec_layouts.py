@@ -1,0 +1,168 @@
+"""TUS-REC as its organisers lay it out: training data, and what their containers write."""
+
+import h5py
+import numpy as np
+import pytest
+from tusrec_files import NAME, displacement_sets, measured, random_motion, write_prediction, write_truth
+
+import podium
+from podium.challenges import get_challenge
+from podium.challenges.tusrec.reported import read_metrics
+from podium.model import InputError
+
+OTHER = "sub050__LH_rotation"
+SEEDS = {NAME: 0, OTHER: 3}
+
+
+def poses(seed):
+    return np.concatenate([np.eye(4)[None], random_motion(6, seed)[1]])
+
+
+@pytest.fixture
+def folders(tmp_path):
+    """Return a truth of two scans, and a team's predictions."""
+    points = np.random.default_rng(1).integers([1, 1, 1], [7, 7, 5], (20, 3))
+    truth = write_truth(tmp_path / "truth", {name: (poses(seed), points) for name, seed in SEEDS.items()})
+    for name, seed in SEEDS.items():
+        local, to_first = random_motion(6, seed + 10)
+        write_prediction(tmp_path / "teams" / "ours", name, displacement_sets(to_first, local, points))
+    return truth, tmp_path / "teams"
+
+
+def as_training_data(truth):
+    """Join frames and transforms as the training data have them, without dataset_keys.h5."""
+    for path in sorted(truth.glob("transfs/*/*.h5")):
+        both = truth / "frames_transfs" / path.parent.name / path.name
+        both.parent.mkdir(parents=True, exist_ok=True)
+        frames = truth / "frames" / path.parent.name / path.name
+        with h5py.File(both, "w") as file, h5py.File(path) as given, h5py.File(frames) as images:
+            file.create_dataset("tforms", data=given["tforms"][()])
+            file.create_dataset("frames", data=images["frames"][()])
+        path.unlink()
+        frames.unlink()
+    (truth / "dataset_keys.h5").unlink()
+    for name in ("transfs", "frames"):
+        (truth / name / "050").rmdir()
+        (truth / name).rmdir()
+
+
+def test_the_training_layout(folders):
+    truth, teams = folders
+    challenge = get_challenge("tusrec")
+    expected = {name: measured(challenge, truth, teams / "ours" / f"{name}.h5", name) for name in SEEDS}
+    as_training_data(truth)
+    assert [case.name for case in challenge.cases(truth)] == sorted(SEEDS)
+    assert {name: measured(challenge, truth, teams / "ours" / f"{name}.h5", name) for name in SEEDS} == expected
+
+
+def test_both_layouts_at_once_are_told_apart(folders):
+    """The organisers' own loader has no rule for it; a scan that is there twice has one truth."""
+    truth, _ = folders
+    (truth / "frames_transfs" / "050").mkdir(parents=True)
+    (truth / "frames_transfs" / "050" / "RH_rotation.h5").write_bytes(b"")
+    with pytest.raises(InputError, match=f"the scan {NAME} is there twice"):
+        get_challenge("tusrec").cases(truth)
+
+
+def write_metrics(path, values, seconds):
+    """Write what the organisers' test.py does: five arrays, one number for each scan in the order of the keys."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with h5py.File(path, "a") as file:
+        for name in ("GPE", "GLE", "LPE", "LLE"):
+            numbers = np.array([values[scan][name.lower()] for scan in sorted(values)])
+            file.create_dataset(name, len(numbers), dtype=numbers.dtype, data=numbers)
+        times = np.array(seconds)
+        file.create_dataset("time_elapsed", len(times), dtype=times.dtype, data=times)
+    return path
+
+
+@pytest.fixture
+def reported(folders):
+    """Return the truth, teams with predictions and with what a container wrote about them, and the true errors."""
+    truth, teams = folders
+    challenge = get_challenge("tusrec")
+    values = {name: measured(challenge, truth, teams / "ours" / f"{name}.h5", name) for name in SEEDS}
+    write_metrics(teams / "container" / "metrics.h5", values, [2.5, 3.5])
+    return truth, teams, values
+
+
+@pytest.mark.parametrize("edition", ["document", "code"])
+def test_metrics_of_a_container_score_like_its_predictions(reported, tmp_path, edition):
+    truth, teams, _ = reported
+    options = {"reported": "seconds"}
+    run = podium.evaluate(
+        "tusrec", truth=truth, submissions=teams, out=tmp_path / "run", options=options, rules=edition
+    )
+    table = run.measurements.filter(run.measurements["metric"] != "seconds").sort("case", "metric")
+    ours, container = (table.filter(table["submission"] == name)["value"].to_list() for name in ("ours", "container"))
+    assert container == pytest.approx(ours, abs=1e-12)
+    reasons = set(table.filter(table["submission"] == "container")["reason"])
+    assert reasons == {"taken from metrics.h5, not measured"}
+    times = run.measurements.filter(run.measurements["metric"] == "seconds")
+    assert dict(times.select("case", "value").iter_rows()) == {OTHER: 2.5, NAME: 3.5}
+    assert set(times["submission"]) == {"container"}
+    warned = run.failures.filter(run.failures["submission"] == "container")
+    assert set(warned["status"]) == {"warning"}
+
+
+def test_a_timing_file_wins_over_reported_times(reported, tmp_path):
+    truth, teams, _ = reported
+    (teams / "container" / "timing.csv").write_text(f"case,seconds\n{NAME},1\n{OTHER},2\n")
+    options = {"reported": "minutes"}
+    run = podium.evaluate("tusrec", truth=truth, submissions=teams, out=tmp_path / "run", options=options)
+    times = run.measurements.filter(run.measurements["metric"] == "seconds")
+    assert dict(times.select("case", "value").iter_rows()) == {NAME: 1, OTHER: 2}
+
+
+def test_check_takes_what_evaluate_takes(reported):
+    truth, teams, _ = reported
+    assert podium.check("tusrec", teams / "container", options={"reported": "seconds"}) == []
+    assert podium.check("tusrec", teams / "container", truth=truth) != []
+
+
+def test_times_of_2024_are_minutes(reported):
+    _, teams, values = reported
+    metrics = read_metrics(teams / "container" / "metrics.h5", sorted(SEEDS), unit="minutes")
+    assert metrics[NAME]["seconds"] == 210
+    assert metrics[NAME]["gle"] == values[NAME]["gle"]
+
+
+def test_a_team_cannot_report_its_own_errors(reported, tmp_path):
+    """Unless an organiser says that the file is theirs, it is a file like any other, and no prediction."""
+    truth, teams, _ = reported
+    run = podium.evaluate("tusrec", truth=truth, submissions=teams, out=tmp_path / "run")
+    lost = run.failures.filter(run.failures["submission"] == "container")
+    assert set(lost.filter(lost["case"] != "")["status"]) == {"missing"}
+    (remark,) = lost.filter(lost["case"] == "")["reason"]
+    assert remark.startswith("metrics.h5: unexpected file")
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda file: file.__delitem__("GLE"), "there is no dataset 'GLE'"),
+        (lambda file: replaced(file, "GPE", [1.0]), "'GPE' holds 1 number.*2 scans"),
+        (lambda file: replaced(file, "LPE", [1.0, -1.0]), "'LPE' of .* is -1"),
+        (lambda file: replaced(file, "LPE", [1.0, np.nan]), "'LPE' of .* is nan"),
+        (lambda file: replaced(file, "LPE", [b"a", b"b"]), "'LPE' holds"),
+    ],
+)
+def test_metrics_that_cannot_be_used(reported, change, problem):
+    truth, teams, _ = reported
+    path = teams / "container" / "metrics.h5"
+    with h5py.File(path, "a") as file:
+        change(file)
+    with pytest.raises(InputError, match=problem):
+        measured(get_challenge("tusrec", reported="seconds"), truth, path)
+
+
+def replaced(file, name, numbers):
+    del file[name]
+    file[name] = numbers
+
+
+def test_metrics_need_the_order_of_the_scans(reported):
+    truth, teams, _ = reported
+    (truth / "dataset_keys.h5").unlink()
+    with pytest.raises(InputError, match=r"dataset_keys\.h5 is missing"):
+        measured(get_challenge("tusrec", reported="seconds"), truth, teams / "container" / "metrics.h5")
