@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 import h5py
 import label_files
 import numpy as np
+import run_folders
 from fuzzing import Target
 from scipy.io import savemat
 
@@ -523,6 +524,9 @@ _JSON = (b"{", b"}", b"[", b"]", b",", b":", b'"', b"null", b"NaN", b"1e999", b"
          b'".."', b'"/etc"', b'"\\ud800"', b'"\\u0000"', b'"pk"', b'"socket"', b'"interface"', b'"relative_path"',
          b'"image"', b'"slug"', b'"outputs"', b'"inputs"', b'"case_1"', b'"case_2"', b"9" * 5000,
          b"x" * 300)  # fmt: skip
+_RUN = (b'"schema"', b'"roles"', b'"competitor"', b'"baseline"', b'"submissions"', b'"options"', b'"edition"', b"true",
+        b'"faults"', b'"started"', b'"sha256"', b'"gathered"', b'"hashes"', b'"lost"', b'"case"')  # fmt: skip
+_PARQUET = (b"PAR1", b"ARROW:schema", b"podium", b"submission", b"value", b"status", b"invalid", b"\x15", b"\x19")
 
 TARGETS = {
     target.name: target
@@ -546,6 +550,14 @@ TARGETS = {
         Target("timing", "timing.csv", timing_seeds, read_timing, _CSV, OURS),
         Target("predictions", "predictions.json", jobs_seeds, read_platform, _JSON, OURS),
         Target("metrics", "metrics.json", metrics_seeds, read_enclosed, _JSON, OURS),
+        Target("run", "run.json", lambda: [run_folders.seed("run.json")], run_folders.read_run, (*_JSON, *_RUN), OURS),
+        Target("measured", "measurements.parquet", lambda: [run_folders.seed("measurements.parquet")],
+               run_folders.read_run, _PARQUET, OURS, 2**30),
+        Target("failures", "failures.csv", lambda: [run_folders.seed("failures.csv")], run_folders.read_run, _CSV, OURS,
+               2**30),
+        Target("part", "001.part", lambda: [run_folders.seed("parts/001*.part")], run_folders.resume,
+               (*_PARQUET, *_JSON, *_RUN), OURS, 2**30, unwrap=run_folders.without_checksum,
+               wrap=run_folders.checksummed),
         Target("scores", "input.csv", scores_seeds, read_scores, _CSV, OURS, 2**30),
         Target("zip", "team.zip", zip_seeds, read_archive, _ZIP, (*OURS, "zipfile")),
         Target("tar", "team.tar.gz", tar_seeds, read_archive, _TAR, (*OURS, "tarfile"), unwrap=gunzip,

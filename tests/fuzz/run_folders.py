@@ -1,0 +1,77 @@
+"""Run folders that were damaged: run.json, the tables, and the parts of a run that is resumed."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from tempfile import mkdtemp
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+
+import plugin
+from sixth_challenge import Landmarks
+
+import podium
+from podium.model import InputError
+
+RUN_FILES = ("run.json", "measurements.parquet", "failures.csv")
+
+
+@cache
+def finished() -> Path:
+    """Return a folder with a truth, the answers of three teams, and their run."""
+    place = Path(mkdtemp(prefix="podium-fuzz-run-"))
+    teams = {"Ärzte": {"001": "1 1 1"}, "late": {"002": ""}, "odd": {"001": "no point", "002": "3 0 0"}}
+    truth, submissions = plugin.write_landmarks(place, teams, cases=2)
+    podium.evaluate(Landmarks(), truth=truth, submissions=submissions, out=place / "run", jobs=1)
+    return place
+
+
+def seed(name: str) -> bytes:
+    """Return a file of the run."""
+    return next((finished() / "run").glob(name)).read_bytes()
+
+
+def read_run(path: Path) -> None:
+    """Load a run that holds one damaged file, and rank it again, as every command does."""
+    for name in RUN_FILES:
+        if name != path.name:
+            shutil.copyfile(finished() / "run" / name, path.with_name(name))
+    run = podium.load(path.parent, challenge=Landmarks())
+    assert run.provenance
+    assert repr(run)
+    if not run.withheld:
+        assert run.rank(bootstrap=0).leaderboard.to_frame() is not None
+
+
+def resume(path: Path) -> None:
+    """Resume a run with a damaged part: what is not a part is measured again, and comes out as it was."""
+    folder = finished() / "resumed"
+    if not folder.exists():
+        shutil.copytree(finished() / "run", folder)
+    content = path.read_bytes()
+    checksum, _, packed = content.partition(b"\n")
+    damaged = checksum != sha256(packed).hexdigest().encode()
+    next((folder / "parts").glob("001*.part")).write_bytes(content)
+    truth, submissions = finished() / "truth", finished() / "teams"
+    run = podium.evaluate(Landmarks(), truth=truth, submissions=submissions, out=folder, jobs=1, resume=True)
+    if damaged:
+        assert run.measurements.equals(podium.load(finished() / "run", challenge=Landmarks()).measurements)
+    if run.why:
+        raise InputError(f"this part is not used: {', '.join(run.why)}")
+
+
+def checksummed(content: bytes) -> bytes:
+    """Put its checksum before a damaged part, as if another program had written it."""
+    return sha256(content).hexdigest().encode() + b"\n" + content
+
+
+def without_checksum(content: bytes) -> bytes:
+    """Return what the checksum of a part is of."""
+    checksum, _, packed = content.partition(b"\n")
+    if len(checksum) != 64:
+        raise InputError("there is no checksum")
+    return packed
