@@ -38,7 +38,7 @@ def load(run: AnyPath, *, challenge: Challenge | None = None) -> Run:
     if folder.is_dir():
         RunFolder(folder).recover()
     record = read_record(folder)
-    table, failures = read_tables(folder, record.roles)
+    table, failures = read_tables(folder, record.roles, checksum=record.measurements)
     if challenge is None:
         challenge = get_challenge(record.challenge)
     elif challenge.name != record.challenge:

@@ -12,6 +12,7 @@ import sys
 
 import polars as pl
 import pytest
+from reports import forge
 from shared_data import PROJECT
 from typer.testing import CliRunner
 
@@ -234,7 +235,7 @@ KINDS = (
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_foreign_table_is_told_in_one_line(evaluated, tmp_path, kind):
     run = shutil.copytree(evaluated / "run", tmp_path / "run")
-    foreign(pl.read_parquet(run / "measurements.parquet"), kind).write_parquet(run / "measurements.parquet")
+    forge(run, foreign(pl.read_parquet(run / "measurements.parquet"), kind))
     for command in ("rank", "report"):
         result = CliRunner().invoke(app, [command, str(run), "--bootstrap", "0"])
         assert result.exit_code == 1, (kind, command, result.output, result.exception)

@@ -78,6 +78,18 @@ def test_what_general_schemes_need_is_for_them_only(run):
     assert ranking.made_with["scheme"]
 
 
+@pytest.mark.parametrize("bit", range(0, 8 * 1500, 611))
+def test_a_flipped_bit_in_the_measurements_is_seen_before_they_are_read(run, bit, capfd):
+    """Polars may panic over such a table, and then prints pages."""
+    path = run.folder / "measurements.parquet"
+    content = bytearray(path.read_bytes())
+    content[bit // 8 % len(content)] ^= 1 << bit % 8
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"damaged \(measurements.parquet is not what was written\)"):
+        podium.load(run.folder, challenge=Landmarks())
+    assert capfd.readouterr() == ("", "")
+
+
 def test_tables_that_are_damaged_are_one_line(run):
     (run.folder / "failures.csv").write_text("who\nknows\n")
     with pytest.raises(InputError, match="this table is damaged"):

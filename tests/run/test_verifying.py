@@ -6,6 +6,7 @@ import shutil
 import polars as pl
 import pytest
 from plugin import write_landmarks
+from reports import forge
 from sixth_challenge import Landmarks
 from typer.testing import CliRunner
 
@@ -64,10 +65,9 @@ def test_a_changed_and_a_missing_input_are_named(run):
 
 @pytest.mark.slow
 def test_a_measurement_that_was_touched_is_found_by_measuring_and_by_ranking(run):
-    path = run / "run" / "measurements.parquet"
-    table = pl.read_parquet(path)
+    table = pl.read_parquet(run / "run" / "measurements.parquet")
     cheat = (pl.col("submission") == "noisy") & (pl.col("metric") == "dice")
-    table.with_columns(pl.when(cheat).then(1.0).otherwise("value").alias("value")).write_parquet(path)
+    forge(run / "run", table.with_columns(pl.when(cheat).then(1.0).otherwise("value").alias("value")))
     differing = json.loads(verify(run, "--sample", 8, "--json").stdout)
     assert {line["submission"] for line in differing["measurements"]} == {"noisy"}
     assert any(line.startswith("noisy has place") for line in differing["ranking"])
@@ -176,10 +176,12 @@ def test_a_truth_whose_cases_cannot_be_told_any_more_is_named(run):
 
 def test_a_team_that_only_the_measurements_know_is_found(tmp_path):
     verification = landmarks(tmp_path, {"team": {}})
-    path = tmp_path / "run" / "measurements.parquet"
-    table = pl.read_parquet(path)
-    forged = table.with_columns(submission=pl.lit("nobody"), value=pl.lit(0.0))
-    pl.concat([table, forged]).write_parquet(path)
+    table = pl.read_parquet(tmp_path / "run" / "measurements.parquet")
+    forge(
+        tmp_path / "run",
+        pl.concat([table, table.with_columns(submission=pl.lit("nobody"), value=pl.lit(0.0))]),
+        roles={"team": "competitor", "nobody": "competitor"},
+    )
     differing = verification()
     assert {line[0] for line in differing.measurements} == {"nobody"}
     assert differing.measurements[0][2] == "distance was recorded, and does not come out now"

@@ -6,9 +6,11 @@ import shutil
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
-from podium.io import Content
+from podium.io import Content, parquet_bytes
 from podium.model import Challenge, InputError
 from podium.run.engine import measure_all
 from podium.run.folder import RunFolder
@@ -111,10 +113,12 @@ def evaluate_into(
 
 def write_run(run: Run, folder: RunFolder) -> Run:
     """Let a run appear in its folder, and return it; without a leaderboard where the challenge cannot score it."""
+    packed = parquet_bytes(run.measurements)
+    facts: dict[str, Any] = {"measurements": sha256(packed).hexdigest()}
     if not run.withheld and (fault := _scoring_fault(run)):
-        record = run.record.model_copy(update={"faults": [("", "", fault)]})
-        run = Run(run.challenge, record, run.measurements, run.failures, folder=run.folder)
-    folder.replace(_files(run))
+        facts["faults"] = [("", "", fault)]
+    run.record = run.record.model_copy(update=facts)
+    folder.replace({"measurements.parquet": packed, **_files(run)})
     return run
 
 
@@ -136,9 +140,8 @@ def _scoring_fault(run: Run) -> str:
 
 
 def _files(run: Run) -> dict[str, Content]:
-    """Return everything that a run folder holds."""
+    """Return everything that a run folder holds beside the measurements."""
     files: dict[str, Content] = {
-        "measurements.parquet": run.measurements,
         "failures.csv": (run.failures.columns, run.failures.iter_rows()),
         "run.json": run.record.document(),
         **metrics_files(run.measurements, list(run.roles)),

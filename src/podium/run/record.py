@@ -102,6 +102,8 @@ class RunRecord(_Document):
         What the challenge did wrong: submission, case, and what. While there are any, there is no leaderboard.
     started, ended, machine, packages
         When and where.
+    measurements
+        SHA-256 of measurements.parquet, so that a damaged one is not read; runs of earlier versions have none.
     gathered
         What it was gathered from, if it was not measured in one go; left out of the file where there is nothing.
     """
@@ -120,6 +122,7 @@ class RunRecord(_Document):
     ended: datetime
     machine: Machine
     packages: dict[str, str] = Field(default_factory=dict)
+    measurements: str = ""
     gathered: list[Gathered] = Field(default_factory=list)
 
     @classmethod

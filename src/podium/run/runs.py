@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
+from hashlib import sha256
 from html import escape
 from io import BytesIO
 from pathlib import Path
@@ -230,10 +231,25 @@ class Run:
         return f"<Run of {self.challenge.name}, {self.challenge.edition}: {len(self.roles)} submissions{where}>"
 
 
-def read_tables(folder: Path, names: Collection[str] | None = None) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Read the measurements and the failures of a run folder, of any version; of these submissions, where given."""
+def read_tables(
+    folder: Path, names: Collection[str] | None = None, *, checksum: str = ""
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Read the measurements and the failures of a run folder, of any version.
+
+    Parameters
+    ----------
+    folder
+        Where.
+    names
+        The submissions that there are, where that is known.
+    checksum
+        The SHA-256 of the measurements, where that is known.
+    """
     try:
-        table = pl.read_parquet(BytesIO((folder / "measurements.parquet").read_bytes()))
+        packed = (folder / "measurements.parquet").read_bytes()
+        if checksum and sha256(packed).hexdigest() != checksum:
+            raise ValueError("measurements.parquet is not what was written")
+        table = pl.read_parquet(BytesIO(packed))
         for name, kind in SCHEMA.items():
             if name not in table.columns:  # `measured` came with schema 2
                 table = table.with_columns(pl.lit(None, kind).alias(name))
