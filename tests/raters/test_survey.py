@@ -261,7 +261,8 @@ def test_a_run_is_never_damaged_by_a_survey(truth, tmp_path, how):
         shutil.rmtree(truth / case)
     team = tmp_path / "teams" / "team"
     team.mkdir(parents=True)
-    shutil.copy(truth / "case_00000" / "segmentations" / "tumor_instance-1_annotation-1.nii.gz", team)
+    annotation = truth / "case_00000" / "segmentations" / "tumor_instance-1_annotation-1.nii.gz"
+    shutil.copy(annotation, team / "case_00000.nii.gz")
     out = tmp_path / "out"
     evaluate(get_challenge("kits21", references="majority"), truth=truth, submissions=team.parent, out=out)
     (out / "parts" / "unfinished").touch()

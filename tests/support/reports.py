@@ -160,7 +160,7 @@ def synthetic_run(
                 continue
             good = 0.8 if all_equal else float(np.clip(skill - 0.5 * hardness[index] + generator.normal(0, 0.05), 0, 1))
             for measure in rules.measures:
-                for target in measure.targets:
+                for target in () if measure.optional else measure.targets:
                     value = good if all_equal else float(np.clip(good + generator.normal(0, 0.02), 0, 1))
                     if measure.direction is Direction.LOWER:
                         value = 20 * (1 - value) + 0.5
