@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from functools import cache
@@ -36,10 +37,16 @@ def seed(name: str) -> bytes:
 
 
 def read_run(path: Path) -> None:
-    """Load a run that holds one damaged file, and rank it again, as every command does."""
+    """Load a run that holds one damaged file, and rank it again, as every command does.
+
+    Measurements are damaged in a run of an earlier version, which knows no checksum that would tell.
+    """
     for name in RUN_FILES:
         if name != path.name:
             shutil.copyfile(finished() / "run" / name, path.with_name(name))
+    if path.name == "measurements.parquet":
+        document = json.loads(path.with_name("run.json").read_text())
+        path.with_name("run.json").write_text(json.dumps({**document, "measurements": ""}))
     run = podium.load(path.parent, challenge=Landmarks())
     assert run.provenance
     assert repr(run)
