@@ -208,9 +208,7 @@ def test_a_workbook_with_a_cell_far_away(tmp_path):
         read_scores(written(tmp_path, workbook((0, 0, "submission"), (1048575, 16383, "x"))))
 
 
-@pytest.mark.parametrize(
-    "name", [b"a*[x]?.parquet", b"caf\xe9.parquet", b"-x.parquet", b"two\nlines"], ids=ascii
-)
+@pytest.mark.parametrize("name", [b"a*[x]?.parquet", b"caf\xe9.parquet", b"-x.parquet", b"two\nlines"], ids=ascii)
 def test_a_parquet_file_may_be_called_anything(tmp_path, name):
     path = tmp_path / os.fsdecode(name)
     path.write_bytes(parquet(**GOOD_PARQUET))
