@@ -165,6 +165,21 @@ def test_an_empty_name_is_noticed():
     assert empty_names("def f(sure): return sure") == {"sure"}
 
 
+def tight_percents(source: str) -> list[str]:
+    """Return texts and formats that put a percent sign after a number without the space it has everywhere else."""
+    texts = [node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant)]
+    return [text for text in texts if isinstance(text, str) and re.search(r"\d%", text)]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_a_space_stands_before_every_percent_sign(path):
+    assert tight_percents(path.read_text()) == []
+
+
+def test_a_tight_percent_sign_is_noticed():
+    assert tight_percents('print("95% sure", f"{share:.0%} of cases", f"{100 * share:.0f} %")') == ["95% sure", ".0%"]
+
+
 CHALLENGES = sorted(path.parent.name for path in SOURCE.glob("challenges/*/challenge.py"))
 
 

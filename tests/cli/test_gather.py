@@ -19,7 +19,7 @@ def test_two_teams_are_joined_ranked_and_verified(run, tmp_path):
         assert clash.stderr.count("\n") == 1
         result = run("gather", f"A={tmp_path / 'run=one'}", f"B={tmp_path / 'run=two'}", "--out", tmp_path / "all")
         assert result.exit_code == 0, result.output
-        assert "2 evaluations are gathered." in result.stderr
+        assert "Gathered 2 evaluations." in result.stderr
         assert result.stdout.index("B ") < result.stdout.index("A ")
         assert run("rank", tmp_path / "all", "--bootstrap", 20).exit_code == 0
         assert run("verify", tmp_path / "all").exit_code == 0

@@ -46,7 +46,7 @@ def test_an_untouched_run_is_what_it_says_and_its_twins_are_named(run):
     assert "input files hashed: nothing differs." in result.stderr
     assert "3 cases measured again" in result.stderr
     assert "ranked again: nothing differs." in result.stderr
-    assert "careful and packed are identical: 100% of their files and 100% of their measured cases" in result.stdout
+    assert "careful and packed are identical: 100 % of their files and 100 % of their measured cases" in result.stdout
     assert result.stdout.count("identical") == 1
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from podium.cli._console import failing_clearly, say
+from podium.cli._console import counted, failing_clearly, say
 from podium.cli._options import Json, Name, Options, Rules, given_options
 
 if TYPE_CHECKING:
@@ -43,9 +43,9 @@ def check(
         if problems:
             _show(problems)
         known = "" if truth else " (whether cases are missing cannot be known without the truth)"
-        warnings = _counted(len(problems) - len(refused), "warning")
+        warnings = counted(len(problems) - len(refused), "warning")
         if refused:
-            say(f"{_counted(len(refused), 'problem')}{f', {warnings}' if len(problems) > len(refused) else ''}.")
+            say(f"{counted(len(refused), 'problem')}{f', {warnings}' if len(problems) > len(refused) else ''}.")
         elif problems:
             say(f"{predictions} would be accepted, with {warnings}{known}.")
         else:
@@ -68,7 +68,3 @@ def _show(problems: list[Problem]) -> None:
 
 def _kind(problem: Problem) -> str:
     return "warning" if problem.warning else "problem"
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
