@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from unicodedata import normalize
 
-from podium.model import Case, InputError, Role
+from podium.model import Case, InputError, Role, Status
 from podium.model.errors import printable
 from podium.model.measure import SECONDS
 from podium.run.jobs import PlatformJobs, read_jobs
@@ -334,12 +334,12 @@ class Files:
         return self._put_out(case) if JOBS in self._known and case.name in self._names else None
 
     def _put_out(self, case: Case) -> Path:
-        """Return what the job about a case put out, in a folder as grand-challenge.org gives it."""
+        """Return what the job about a case put out, in a folder as grand-challenge.org gives it; nothing is an error."""
         if isinstance(self._jobs, InputError):
             raise self._jobs
         output = self._jobs.outputs[case.name]
         if output.path is None:
-            raise InputError(output.reason)
+            raise (FileNotFoundError if output.status is Status.MISSING else InputError)(output.reason)
         self._used.add(output.path.relative_to(self.root).parts[0])
         return output.path
 

@@ -200,7 +200,12 @@ def _files(name: str, given: Input, run: Run, cases: Sequence[Case], stack: Exit
 
 
 def _differences(recorded: pl.DataFrame, again: pl.DataFrame) -> list[tuple[str, str, str]]:
-    """Return one line for each submission and row of which anything differs."""
+    """Return one line for each submission and row of which anything differs.
+
+    Of a submission whose rows alone were recorded, as a metrics file has them, rows alone are compared.
+    """
+    detailed = recorded.filter(pl.col("unit") != "")["submission"].unique().to_list()
+    again = again.filter((pl.col("unit") == "") | pl.col("submission").is_in(detailed))
     same_rows = recorded.filter(pl.col("case").is_in(again["case"].unique().to_list()))
     both = again.join(same_rows, on=_KEYS, how="full", suffix="_recorded", coalesce=True).sort(_KEYS)
     lines: dict[tuple[str, str], str] = {}
