@@ -58,7 +58,7 @@ def check_submission(
         problems = _against(challenge, cases, truth, files) if truth is not None else _alone(challenge, cases, files)
         if timing is not None:
             names = {case.name for case in cases} if truth is not None else set()
-            problems += _warnings(lambda: _timing_problems(timing, names), files.root, timing)
+            problems += _warnings(lambda: _timing_problems(timing, names), timing.parent, timing)
     return sorted(set(problems))
 
 

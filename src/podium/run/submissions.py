@@ -201,7 +201,8 @@ def opened(
     if archive := archive_of(path, limits):
         with TemporaryDirectory(prefix="podium-", dir=scratch) as name:
             unpack(archive, Path(name), limits)
-            yield Files(Path(name), cases, limits=limits, remarks=submission.remarks)
+            beside = archive.parent / TIMING if path.is_dir() and (archive.parent / TIMING).is_file() else None
+            yield Files(Path(name), cases, limits=limits, remarks=submission.remarks, timing=beside)
     elif path.is_dir():
         yield Files(path, cases, limits=limits, remarks=submission.remarks)
     elif path.is_file():
@@ -211,9 +212,13 @@ def opened(
 
 
 def archive_of(path: Path, limits: Limits) -> Path | None:
-    """Return the archive that a submission is, or that is all its folder holds, as organisers ask for preds.tar.gz."""
+    """Return the archive that a submission is, or that is all its folder holds, as organisers ask for preds.tar.gz.
+
+    Only timing.csv may lie beside it, since organisers measure the times.
+    """
     if path.is_dir():
-        entries = list(_listed(path, limits.entries))
+        plain = ((entry, entry.is_file(follow_symlinks=False)) for entry in _listed(path, limits.entries))
+        entries = [entry for entry, is_plain in plain if not (is_plain and entry.name == TIMING)]
         if len(entries) != 1 or not entries[0].is_file(follow_symlinks=False):
             return None
         path = path / entries[0].name
@@ -231,8 +236,9 @@ class Files:
         limits: Limits | None = None,
         only: str = "",
         remarks: Sequence[str] = (),
+        timing: Path | None = None,
     ) -> None:
-        self._remarks, self._only = list(remarks), only
+        self._remarks, self._only, self._timing = list(remarks), only, timing
         self.limits = limits or Limits()
         most = self.limits.entries
         patterns = [pattern for case in cases for pattern in case.expected]
@@ -277,9 +283,9 @@ class Files:
 
     @property
     def timing(self) -> Path | None:
-        """Return the file with the seconds of each case, if there is one."""
+        """Return the file with the seconds of each case, if there is one; one beside an archive wins over one in it."""
         self._used.add(TIMING)
-        return self.root / TIMING if TIMING in self._known else None
+        return self._timing or (self.root / TIMING if TIMING in self._known else None)
 
     @property
     def top(self) -> list[str]:

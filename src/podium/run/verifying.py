@@ -145,7 +145,7 @@ def _changed_inputs(
                     changed.append((name, "", f"cannot be opened ({error})"))
                 continue
             for inside, expected in given.sha256.items():
-                path = next((path for path in (root / inside, place / inside) if path.is_file()), None)
+                path = next((path for path in (place / inside, root / inside) if path.is_file()), None)
                 if path is None and not expected:
                     pass  # it was not there before either
                 elif path is None:
