@@ -134,15 +134,19 @@ def _is_one_team(folder: Path) -> bool:
 
 
 def _single_files(folder: Path, patterns: Sequence[str]) -> dict[str, str]:
-    """Return the team of each plain file that is a whole submission; where there are any, every such file must be."""
-    parts = [pattern.lower().split("*") for pattern in patterns]
+    """Return the team of each plain file that is a whole submission; where there are any, every such file must be.
+
+    A name in other letters, such as lvquan_a.MAT, is no such name, and nothing that is overlooked.
+    """
+    parts = [pattern.split("*") for pattern in patterns]
     teams, others = {}, []
     for path in sorted(folder.iterdir()):
-        name = path.name.lower()
-        fitting = [(start, end) for start, end in parts if name.endswith(end)]
+        name = path.name
+        fitting = [(start, end) for start, end in parts if name.lower().endswith(end.lower())]
         if not fitting or name.startswith(".") or not path.is_file():
             continue
-        team = next((path.name[len(start) : -len(end)] for start, end in fitting if name.startswith(start)), "")
+        exact = [(start, end) for start, end in fitting if name.startswith(start) and name.endswith(end)]
+        team = next((name[len(start) : -len(end)] for start, end in exact), "")
         if team:
             teams[path.name] = team
         else:
@@ -340,7 +344,7 @@ class Files:
         return self._put_out(case) if JOBS in self._known and case.name in self._names else None
 
     def _put_out(self, case: Case) -> Path:
-        """Return what the job about a case put out, in a folder as grand-challenge.org gives it; nothing is an error."""
+        """Return what the job about a case put out, in a folder as grand-challenge.org gives it."""
         if isinstance(self._jobs, InputError):
             raise self._jobs
         output = self._jobs.outputs[case.name]
@@ -377,6 +381,7 @@ class Files:
         What else is odd about the submission comes first.
         """
         names = [case.expected[0] for case in cases if not self._used.intersection(case.expected)]
+        names = [name for name in names if "*" not in name]
         remarks, strangers = list(self._remarks), self.strangers()
         for entry in strangers[:_MOST_REMARKS]:
             near = get_close_matches(entry, names, n=1, cutoff=0.6)

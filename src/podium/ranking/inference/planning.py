@@ -144,8 +144,7 @@ class CasePlan:
         lines += [self._words(separation) for separation in self.separations]
         if self.separations:
             lines.append(
-                f"Separated is where the {level} interval of the paired difference, for these two alone, "
-                "excludes zero."
+                f"Separated is where the {level} interval of the paired difference, for these two alone, excludes zero."
             )
         per_size = f"{self.replicates:,} test sets of each size (seed {self.seed})"
         whole = f", {many} drawn whole" if self.whole else ""
