@@ -36,7 +36,7 @@ def test_no_common_name_stops_an_evaluation_before_a_run_is_written(folders, tmp
         evaluated(truth, teams, tmp_path / "run")
     assert str(caught.value) == (
         "truth and predictions share no name: 001.txt, 002.txt, 003.txt and 1 more expected, "
-        "there are p001.txt, p002.txt, p003.txt and 5 more. "
+        "there are p001.txt, p002.txt, p003.txt and 1 more. "
         "Is this the truth of these submissions? podium check looks at one of them"
     )
     assert written(tmp_path / "run") == set()

@@ -13,6 +13,8 @@ from podium.cli._options import Json, Name, Options, Rules, given_options
 if TYPE_CHECKING:
     from podium.run import Problem
 
+_AGAIN = "the same"
+
 
 def check(
     context: typer.Context,
@@ -60,9 +62,14 @@ def _show(problems: list[Problem]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table("file", "", "what", box=box.SIMPLE_HEAD, show_edge=False)
-    for problem in sorted(problems, key=lambda problem: problem.warning):
-        table.add_row(Text(problem.file), _kind(problem), Text(problem.what))
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False)
+    for heading in ("file", "", "what"):
+        table.add_column(heading, overflow="fold")
+    before = None
+    for problem in sorted(problems, key=lambda problem: (problem.warning, problem.file)):
+        again = before == (problem.warning, problem.what) and len(problem.what) > len(_AGAIN)
+        table.add_row(Text(problem.file), _kind(problem), Text(_AGAIN if again else problem.what))
+        before = (problem.warning, problem.what)
     Console().print(table)
 
 
