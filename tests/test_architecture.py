@@ -291,6 +291,13 @@ def test_peers_are_never_imported_by_the_package():
     assert not {re.match("[A-Za-z0-9_-]+", name)[0] for name in needed} & set(peers)
 
 
+def test_the_page_of_the_architecture_names_every_step_of_a_run():
+    page = (PROJECT / "docs" / "architecture.md").read_text()
+    steps = [path.name for path in (SOURCE / "run").glob("[a-z]*.py")]
+    assert steps
+    assert [name for name in sorted(steps) if f"run/{name}" not in page] == []
+
+
 def test_no_file_grows_too_long():
     for path in Path(SOURCE).rglob("*.py"):
         assert len(path.read_text().splitlines()) <= 450, f"{path.name} wants to be two files"
