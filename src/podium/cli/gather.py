@@ -38,7 +38,7 @@ def gather(
         run = podium.gather(_named(sources), out=out, restart=restart)
         if not run.withheld:
             show_board(run.leaderboard)
-        failed = sum(status != "warning" for status in run.failures["status"])
+        failed = run.failures.filter(run.failures["status"] != "warning").select("submission", "case").n_unique()
         if failed:
             say(f"{counted(failed, 'prediction')} failed: see {out}/failures.csv.")
         say(f"Gathered {counted(len(run.record.gathered), 'evaluation')}. The run is in {out}.")

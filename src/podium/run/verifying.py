@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
@@ -262,7 +263,10 @@ def _ranking_differences(run: Run) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Twins:
-    """Two submissions that are, or nearly are, one: the share of equal files, and of cases with equal measurements."""
+    """Two submissions that are, or nearly are, one: the share of equal files, and of cases with equal measurements.
+
+    Files are equal whatever they are called, as jobs of a platform put out the same under a name of each.
+    """
 
     first: str
     second: str
@@ -286,11 +290,18 @@ def twins(
     ordered = sorted(names)
     for place, first in enumerate(ordered):
         for second in ordered[place + 1 :]:
-            files = _share(hashes.get(first, {}), hashes.get(second, {}))
+            files = _share_of_files(hashes.get(first, {}), hashes.get(second, {}))
             cases = _share(measured[first], measured[second])
             if max(files, cases) >= NEARLY:
                 pairs.append(Twins(first, second, files, cases))
     return pairs
+
+
+def _share_of_files(one: Mapping[str, str], two: Mapping[str, str]) -> float:
+    """Return how many files of whoever has more the other has as well, under whatever name."""
+    counts = Counter(one.values()), Counter(two.values())
+    most = max(len(one), len(two))
+    return (counts[0] & counts[1]).total() / most if most else 0.0
 
 
 def _share(one: Mapping[str, Any], two: Mapping[str, Any]) -> float:
