@@ -349,7 +349,7 @@ class Files:
             raise self._jobs
         output = self._jobs.outputs[case.name]
         if output.path is None:
-            raise (FileNotFoundError if output.status is Status.MISSING else InputError)(output.reason)
+            raise FileNotFoundError(output.reason) if output.status is Status.MISSING else InputError(output.reason)
         self._used.add(output.path.relative_to(self.root).parts[0])
         return output.path
 

@@ -170,7 +170,7 @@ def _remeasured(
     run: Run, truth: Path, cases: list[Case], sample: int, seed: int, progress: Callable[[int, int], None] | None
 ) -> tuple[tuple[str, ...], list[tuple[str, str, str]]]:
     """Measure some cases again; return which, and what came out differently: submission, case and what."""
-    challenge, time = run.challenge, run.challenge.time.name
+    challenge, compared = run.challenge, _compared(run)
     chosen = sorted(random.Random(seed).sample(cases, min(sample, len(cases))), key=lambda case: case.name)
     differences: list[tuple[str, str, str]] = []
     with ExitStack() as stack:
@@ -186,10 +186,19 @@ def _remeasured(
             again = measure_case(CaseJob(challenge, case, truth, (*predictions, *built_in), {})).part
             faults = [(name, case.name, what) for name, what in again.faults]
             differences += [fault for fault in faults if fault not in run.record.faults]
-            differences += _differences(run.measurements.filter(pl.col("metric") != time), again.table)
+            differences += _differences(*(table.filter(compared) for table in (run.measurements, again.table)))
             if progress is not None:
                 progress(number, len(chosen))
     return tuple(case.name for case in chosen), differences
+
+
+def _compared(run: Run) -> pl.Expr:
+    """Return which rows are compared: no times, and below the level of the rules only where any were gathered."""
+    compared = pl.col("metric") != run.challenge.time.name
+    if run.record.gathered:  # metrics files hold nothing of that level
+        known = run.measurements.filter(pl.col("unit") != "")["submission"].unique().to_list()
+        compared &= (pl.col("unit") == "") | pl.col("submission").is_in(known)
+    return compared
 
 
 def _files(name: str, given: Input, run: Run, cases: Sequence[Case], stack: ExitStack) -> Files | str:
@@ -201,12 +210,7 @@ def _files(name: str, given: Input, run: Run, cases: Sequence[Case], stack: Exit
 
 
 def _differences(recorded: pl.DataFrame, again: pl.DataFrame) -> list[tuple[str, str, str]]:
-    """Return one line for each submission and row of which anything differs.
-
-    Of a submission whose rows alone were recorded, as a metrics file has them, rows alone are compared.
-    """
-    detailed = recorded.filter(pl.col("unit") != "")["submission"].unique().to_list()
-    again = again.filter((pl.col("unit") == "") | pl.col("submission").is_in(detailed))
+    """Return one line for each submission and row of which anything differs."""
     same_rows = recorded.filter(pl.col("case").is_in(again["case"].unique().to_list()))
     both = again.join(same_rows, on=_KEYS, how="full", suffix="_recorded", coalesce=True).sort(_KEYS)
     lines: dict[tuple[str, str], str] = {}
