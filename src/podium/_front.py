@@ -356,6 +356,10 @@ def gather(
 
 def _evaluated(place: Path, challenge: Challenge | None) -> Run:
     """Return the run in a folder, or what is enclosed in a metrics file."""
+    if not place.exists():
+        raise InputError("there is nothing here", path=place)
+    if (place / "metrics.json").is_file() and not (place / "run.json").exists():
+        raise InputError("this is not a run folder", path=place, advice=f"Give {place / 'metrics.json'}")
     if not place.is_file():
         return load(place, challenge=challenge)
     record, table, failures = read_enclosed(place)

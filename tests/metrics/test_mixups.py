@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from podium.io import read_label_map
-from podium.metrics.mixups import image_doubts, volume_doubts
+from podium.metrics.mixups import image_doubts, mirror_doubts, volume_doubts
 from podium.model import LabelMap
 
 LPS = np.diag([-0.9, -0.9, 3.0, 1.0])
@@ -54,6 +54,16 @@ def test_everything_is_background(doubts, tmp_path):
     assert volume_doubts(empty) == ["everything is background: no voxel has a label"]
     assert volume_doubts(empty, empty) == []
     assert volume_doubts(LabelMap.from_array(kidneys())) == []
+
+
+def test_labels_that_are_swapped_are_not_called_flipped_besides():
+    """A slab of each label beside the other: swapped, one flip puts each where the other should be."""
+    reference = np.zeros((8, 8), np.uint8)
+    reference[2:6, :4], reference[2:6, 4:] = 1, 2
+    swapped = np.array([0, 2, 1], np.uint8)[reference]
+    assert mirror_doubts(reference, swapped, axes={1: "left–right"})
+    (doubt,) = image_doubts(swapped, reference)
+    assert doubt.startswith("labels 1 and 2 look swapped")
 
 
 def test_swapped_labels_are_named(doubts):

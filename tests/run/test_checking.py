@@ -198,7 +198,7 @@ def test_no_common_name_is_one_problem(folders):
     truth, teams = folders
     for path in (teams / "good").iterdir():
         path.rename(path.with_name(f"point {path.name}"))
-    wanted = "001.txt, 002.txt, 003.txt and 1 more expected, there is point 001.txt, point 002.txt, point 003.txt and"
+    wanted = "001.txt, 002.txt, 003.txt and 1 more expected, there are point 001.txt, point 002.txt, point 003.txt and"
     assert check_submission(Landmarks(), teams / "good", truth=truth) == [
         Problem("", f"truth and predictions share no name: {wanted} 1 more")
     ]

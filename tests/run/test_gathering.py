@@ -150,7 +150,11 @@ def test_metrics_files_give_the_same_board(apart, metrics, tmp_path):
     assert run.leaderboard == expected.leaderboard
     rows = expected.measurements.filter(pl.col("unit") == "").drop("reason")
     assert run.measurements.drop("reason").equals(rows)
+    assert run.verify(sample=4).to_frame().is_empty()
     mixed = podium.gather([runs["one"], metrics["two"], metrics["three"]], out=tmp_path / "mixed", challenge=Tracked())
+    assert mixed.verify(sample=4).to_frame().is_empty()
+    (tmp_path / "input" / "three" / "three-1" / "output" / "images" / "point" / "any.txt").write_text("2 0 0")
+    assert mixed.verify(sample=4).measurements == (("three", "001", "distance is 2.0, was 1.0"),)
     assert mixed.leaderboard == expected.leaderboard
     assert json.loads(metrics["one"].read_text())["eligibility"] == {
         "eligible": False,

@@ -1,6 +1,7 @@
 """Mistakes that leave labels readable: nothing but background, labels swapped, voxels or a header turned around.
 
 Each is told from how well labels agree with a reference after it is undone: by the mean Dice of the reference's labels.
+Where two labels are swapped, few agree, and whether voxels are turned as well is asked once that is mended.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ def image_doubts(prediction: Array, reference: Array | None = None) -> list[str]
         return [_NOTHING.format("pixel")] if reference is None or reference.any() else []
     if reference is None or reference.shape != prediction.shape:
         return []
-    mirrored = mirror_doubts(reference, prediction, axes={0: "top–bottom", 1: "left–right"})
-    return swap_doubts(reference, prediction) + mirrored
+    axes = {0: "top–bottom", 1: "left–right"}
+    return swap_doubts(reference, prediction) or mirror_doubts(reference, prediction, axes=axes)
 
 
 def volume_doubts(prediction: LabelMap, reference: LabelMap | None = None) -> list[str]:
@@ -56,7 +57,7 @@ def volume_doubts(prediction: LabelMap, reference: LabelMap | None = None) -> li
     if prediction.shape != reference.shape:
         return doubts
     axes = {axis: _SIDES[side] for axis, (side, _) in enumerate(_orientation(reference))}
-    return doubts + mirror_doubts(reference.array, prediction.array, axes=axes)
+    return doubts or mirror_doubts(reference.array, prediction.array, axes=axes)
 
 
 def swap_doubts(reference: Array, prediction: Array) -> list[str]:

@@ -58,7 +58,7 @@ def check_submission(
         problems = _against(challenge, cases, truth, files) if truth is not None else _alone(challenge, cases, files)
         if timing is not None:
             names = {case.name for case in cases} if truth is not None else set()
-            problems += _warnings(lambda: _timing_problems(timing, names), files.root, timing)
+            problems += _warnings(lambda: _timing_problems(timing, names), timing.parent, timing)
     return sorted(set(problems))
 
 
@@ -73,8 +73,8 @@ def _against(challenge: Challenge, cases: Sequence[Case], truth: Path, files: Fi
     problems = []
     for case, prediction in zip(cases, predictions, strict=True):
         if prediction.path is None:
-            missing = prediction.status is Status.MISSING
-            problems.append(Problem(case.expected[0], "missing" if missing else prediction.reason))
+            usual = prediction.status is Status.MISSING and JOBS not in files.top
+            problems.append(Problem(case.expected[0], "missing" if usual else prediction.reason))
         else:
             problems += _measured(CaseJob(challenge, case, truth, (prediction,), {}), files, prediction.path)
     return problems + _unexpected(files, cases)

@@ -230,11 +230,11 @@ class _Team:
         if path is None and not seconds:
             return {}, [], {}
         path = path or self.files.root / JOBS
-        own = digests(self.files.root, {path})
+        own = digests(path.parent, {path})
         try:
             seconds = seconds or {row: entry[0] for row, entry in read_timing(path).items()}
         except (InputError, OSError) as error:
-            return {}, [f"{str(error).replace(f'{self.files.root}/', '')}; no timing is counted"], own
+            return {}, [f"{str(error).replace(f'{path.parent}/', '')}; no timing is counted"], own
         except RAISED as error:
             return {}, [f"{path.name} cannot be read ({described(error)}); no timing is counted"], own
         strange = sorted(set(seconds) - rows)

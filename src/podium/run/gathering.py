@@ -54,6 +54,10 @@ def gather_runs(sources: Sequence[tuple[str, Path, Run]], *, out: Path, restart:
         if out.resolve() == member.place.resolve() or member.place.resolve() in out.resolve().parents:
             raise InputError("the run would lie in one of those that it is gathered from", path=out)
     folder = RunFolder(out)
+    if folder.finished and not restart:
+        raise InputError(
+            "a finished run is here", path=out, advice="Add --restart to make it anew, or give another --out"
+        )
     folder.begin(resume=False, restart=restart)
     with sole_writer(out):
         return write_run(_joined(members, out), folder)

@@ -29,8 +29,9 @@ def _holds_predictions(files: Files, name: str, cases: Sequence[Case]) -> bool:
 
 def nothing_in_common(cases: Sequence[Case], submissions: Sequence[Files]) -> str:
     """Say what truth and submissions in which no case was found are called instead; "" where there are no files."""
-    strangers = [printable(name) for files in submissions for name in files.strangers()]
+    strangers = list(dict.fromkeys(printable(name) for files in submissions for name in files.strangers()))
     if not strangers:
         return ""
     wanted = shortened([case.expected[0] for case in cases if case.expected], most=3)
-    return f"truth and predictions share no name: {wanted} expected, there is {shortened(strangers, most=3)}"
+    there_is = "there is" if len(strangers) == 1 else "there are"
+    return f"truth and predictions share no name: {wanted} expected, {there_is} {shortened(strangers, most=3)}"

@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from unicodedata import normalize
 
-from podium.model import Case, InputError, Role
+from podium.model import Case, InputError, Role, Status
 from podium.model.errors import printable
 from podium.model.measure import SECONDS
 from podium.run.jobs import PlatformJobs, read_jobs
@@ -134,15 +134,19 @@ def _is_one_team(folder: Path) -> bool:
 
 
 def _single_files(folder: Path, patterns: Sequence[str]) -> dict[str, str]:
-    """Return the team of each plain file that is a whole submission; where there are any, every such file must be."""
-    parts = [pattern.lower().split("*") for pattern in patterns]
+    """Return the team of each plain file that is a whole submission; where there are any, every such file must be.
+
+    A name in other letters, such as lvquan_a.MAT, is no such name, and nothing that is overlooked.
+    """
+    parts = [pattern.split("*") for pattern in patterns]
     teams, others = {}, []
     for path in sorted(folder.iterdir()):
-        name = path.name.lower()
-        fitting = [(start, end) for start, end in parts if name.endswith(end)]
+        name = path.name
+        fitting = [(start, end) for start, end in parts if name.lower().endswith(end.lower())]
         if not fitting or name.startswith(".") or not path.is_file():
             continue
-        team = next((path.name[len(start) : -len(end)] for start, end in fitting if name.startswith(start)), "")
+        exact = [(start, end) for start, end in fitting if name.startswith(start) and name.endswith(end)]
+        team = next((name[len(start) : -len(end)] for start, end in exact), "")
         if team:
             teams[path.name] = team
         else:
@@ -201,7 +205,8 @@ def opened(
     if archive := archive_of(path, limits):
         with TemporaryDirectory(prefix="podium-", dir=scratch) as name:
             unpack(archive, Path(name), limits)
-            yield Files(Path(name), cases, limits=limits, remarks=submission.remarks)
+            beside = archive.parent / TIMING if path.is_dir() and (archive.parent / TIMING).is_file() else None
+            yield Files(Path(name), cases, limits=limits, remarks=submission.remarks, timing=beside)
     elif path.is_dir():
         yield Files(path, cases, limits=limits, remarks=submission.remarks)
     elif path.is_file():
@@ -211,9 +216,13 @@ def opened(
 
 
 def archive_of(path: Path, limits: Limits) -> Path | None:
-    """Return the archive that a submission is, or that is all its folder holds, as organisers ask for preds.tar.gz."""
+    """Return the archive that a submission is, or that is all its folder holds, as organisers ask for preds.tar.gz.
+
+    Only timing.csv may lie beside it, since organisers measure the times.
+    """
     if path.is_dir():
-        entries = list(_listed(path, limits.entries))
+        plain = ((entry, entry.is_file(follow_symlinks=False)) for entry in _listed(path, limits.entries))
+        entries = [entry for entry, is_plain in plain if not (is_plain and entry.name == TIMING)]
         if len(entries) != 1 or not entries[0].is_file(follow_symlinks=False):
             return None
         path = path / entries[0].name
@@ -231,8 +240,9 @@ class Files:
         limits: Limits | None = None,
         only: str = "",
         remarks: Sequence[str] = (),
+        timing: Path | None = None,
     ) -> None:
-        self._remarks, self._only = list(remarks), only
+        self._remarks, self._only, self._timing = list(remarks), only, timing
         self.limits = limits or Limits()
         most = self.limits.entries
         patterns = [pattern for case in cases for pattern in case.expected]
@@ -277,9 +287,9 @@ class Files:
 
     @property
     def timing(self) -> Path | None:
-        """Return the file with the seconds of each case, if there is one."""
+        """Return the file with the seconds of each case, if there is one; one beside an archive wins over one in it."""
         self._used.add(TIMING)
-        return self.root / TIMING if TIMING in self._known else None
+        return self._timing or (self.root / TIMING if TIMING in self._known else None)
 
     @property
     def top(self) -> list[str]:
@@ -339,7 +349,7 @@ class Files:
             raise self._jobs
         output = self._jobs.outputs[case.name]
         if output.path is None:
-            raise InputError(output.reason)
+            raise FileNotFoundError(output.reason) if output.status is Status.MISSING else InputError(output.reason)
         self._used.add(output.path.relative_to(self.root).parts[0])
         return output.path
 
@@ -371,6 +381,7 @@ class Files:
         What else is odd about the submission comes first.
         """
         names = [case.expected[0] for case in cases if not self._used.intersection(case.expected)]
+        names = [name for name in names if "*" not in name]
         remarks, strangers = list(self._remarks), self.strangers()
         for entry in strangers[:_MOST_REMARKS]:
             near = get_close_matches(entry, names, n=1, cutoff=0.6)
