@@ -103,6 +103,7 @@ def test_metrics_of_a_container_score_like_its_predictions(reported, tmp_path, e
     assert set(times["submission"]) == {"container"}
     warned = run.failures.filter(run.failures["submission"] == "container")
     assert set(warned["status"]) == {"warning"}
+    assert any("taken from metrics.h5 and not measured" in note for note in run.leaderboard.notes)
 
 
 def test_a_timing_file_wins_over_reported_times(reported, tmp_path):

@@ -198,6 +198,8 @@ class TUSREC(Challenge):
     def notes(self, cube: Cube) -> tuple[str, ...]:
         """Say how categories are scored, what failed scans cost, and who reported no complete timing."""
         notes = ["Category scores are means of normalised errors, larger is better, as on the published leaderboard."]
+        if self.reported:
+            notes.append(f"Where a team has no predictions, its errors were taken from {METRICS} and not measured.")
         lost = _lost(cube)
         if failures := [f"{name} {int(n)}" for name, n in zip(cube.submissions, lost.sum(axis=1), strict=True) if n]:
             cost = "Each costs: 0" if self.edition == "document" else "Whoever failed fewer comes first"
