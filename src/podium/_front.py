@@ -358,6 +358,12 @@ def _evaluated(place: Path, challenge: Challenge | None) -> Run:
     """Return the run in a folder, or what is enclosed in a metrics file."""
     if not place.is_file():
         return load(place, challenge=challenge)
+    if place.suffix.lower() != ".json":
+        raise InputError(
+            "this is neither a run folder nor a metrics.json",
+            path=place,
+            advice="Give what podium evaluate wrote, with --grand-challenge or without",
+        )
     record, table, failures = read_enclosed(place)
     if challenge is not None and challenge.name != record.challenge:
         raise InputError(f"these are metrics of {record.challenge}, not of {challenge.name}", path=place)

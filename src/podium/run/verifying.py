@@ -171,7 +171,7 @@ def _remeasured(
     """Measure some cases again; return which, and what came out differently: submission, case and what."""
     challenge, time = run.challenge, run.challenge.time.name
     chosen = sorted(random.Random(seed).sample(cases, min(sample, len(cases))), key=lambda case: case.name)
-    differences: list[tuple[str, str, str]] = []
+    recorded, differences = run.measurements, []  # type: pl.DataFrame, list[tuple[str, str, str]]
     with ExitStack() as stack:
         teams = {name: _files(name, given, run, cases, stack) for name, given in run.record.submissions.items()}
         built_in = [Prediction(name, built_in=True) for name in challenge.built_in]
@@ -185,7 +185,7 @@ def _remeasured(
             again = measure_case(CaseJob(challenge, case, truth, (*predictions, *built_in), {})).part
             faults = [(name, case.name, what) for name, what in again.faults]
             differences += [fault for fault in faults if fault not in run.record.faults]
-            differences += _differences(run.measurements.filter(pl.col("metric") != time), again.table)
+            differences += _differences(*(table.filter(pl.col("metric") != time) for table in (recorded, again.table)))
             if progress is not None:
                 progress(number, len(chosen))
     return tuple(case.name for case in chosen), differences

@@ -138,7 +138,7 @@ class TUSREC(Challenge):
     def measure(self, case: Case, truth: Scan, prediction: Path) -> list[Value]:
         """Measure the four errors, reading the displacements a few frames at a time; or take what was reported."""
         if self._is_report(prediction):
-            errors = read_metrics(prediction, read_keys(case.files[3]), unit=self.reported)[case.name]
+            errors = read_metrics(prediction, read_keys(case.files[3]), case.name, unit=self.reported)
             values = [replace(value, reason=_TAKEN) for value in self._values(case, truth, errors)]
             seconds = errors.get("seconds")
             return values if seconds is None else [*values, Value(case.name, self.time.name, seconds)]
