@@ -105,6 +105,57 @@ def test_as_downloaded_from_the_platform(truth, tmp_path):
     assert run.failures.is_empty()
 
 
+def platform_job(folder, cases, images):
+    """Put out images of one job, and return its entry of predictions.json."""
+    for case, image in zip(cases, images, strict=True):
+        output = folder / "job" / "output" / "images" / "kidney-tumor-and-cyst" / image
+        answer_as_container(folder.parent / "truth" / case / "aggregated_MAJ_seg.nii.gz", output)
+    places = {name: {"slug": name, "relative_path": f"images/{name}"} for name in ("ct", "kidney-tumor-and-cyst")}
+    return {
+        "pk": "job",
+        "inputs": [{"image": {"name": f"{case}.mha"}, "interface": places["ct"]} for case in cases],
+        "outputs": [{"image": {"name": name}, "interface": places["kidney-tumor-and-cyst"]} for name in images],
+        "started_at": "2021-09-01T12:00:00Z",
+        "completed_at": "2021-09-01T12:01:00Z",
+    }
+
+
+def test_one_job_that_went_through_several_cases(truth, tmp_path):
+    """As the organisers' run_inference.py does: every image in /input/images/ct, each answered under its own name."""
+    cases = ("case_00000", "case_00001")
+    folder = tmp_path / "input"
+    entry = platform_job(folder, cases, [f"{case}.mha" for case in cases])
+    (folder / "predictions.json").write_text(json.dumps([entry]))
+    metrics = tmp_path / "metrics.json"
+    arguments = ["--truth", truth, "--predictions", folder / "predictions.json", "--metrics", metrics]
+    result = CliRunner().invoke(app, ["evaluate", "kits21", "--grand-challenge", *map(str, arguments)])
+    assert result.exit_code == 0, result.output
+    document = json.loads(metrics.read_text())
+    assert {entry["case"]: entry["dice_tumor"] for entry in document["results"]} == dict.fromkeys(cases, 1.0)
+    assert "seconds" not in document["aggregates"]  # whose minute it was, nobody knows
+    assert podium.check("kits21", folder, truth=truth) == []
+    (folder / "job" / "output" / "images" / "kidney-tumor-and-cyst" / "case_00001.mha").unlink()
+    document = podium.grand_challenge(
+        "kits21", truth=truth, predictions=folder / "predictions.json", metrics=tmp_path / "metrics.json"
+    )
+    lost = document["results"][1]
+    assert (lost["status"], lost["reason"]) == (
+        "missing",
+        "there is no file of case_00001 in job/output/images/kidney-tumor-and-cyst",
+    )
+    assert document["results"][0]["dice_tumor"] == 1.0
+
+
+def test_one_job_of_several_cases_whose_answers_have_names_of_their_own_cannot_be_told_apart(truth, tmp_path):
+    folder = tmp_path / "input"
+    entry = platform_job(folder, ("case_00000", "case_00001"), ["a.mha", "b.mha"])
+    (folder / "predictions.json").write_text(json.dumps([entry]))
+    with pytest.raises(InputError, match="job 1 has inputs of several cases: case_00000, case_00001"):
+        podium.grand_challenge(
+            "kits21", truth=truth, predictions=folder / "predictions.json", metrics=tmp_path / "metrics.json"
+        )
+
+
 @pytest.fixture
 def rated(tmp_path):
     """Return a truth of three cases with annotations, the second of which lost most of them."""

@@ -30,6 +30,18 @@ _DURATION = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
+class _Match:
+    """A job, and the cases that it is about: several where it put out files that are called after them."""
+
+    job: _Job
+    cases: tuple[str, ...]
+
+    def called(self, name: str) -> str:
+        """Return the case that an output of its name is of."""
+        return _case_of(name, set(self.cases), max(map(len, self.cases)))
+
+
+@dataclass(frozen=True, slots=True)
 class JobOutput:
     """What became of a case: the file that was put out, or why there is none, and the seconds that it took."""
 
@@ -51,8 +63,10 @@ def read_jobs(path: Path, cases: Sequence[str], *, time: Measure, socket: str | 
     """Read predictions.json, of the newer kind (`socket`) and the older (`interface`).
 
     A job is about the case whose name begins the name of an input. Its output is the one file in
-    <pk>/output/<relative path>/, or that file itself. A time runs from started_at to completed_at, or is exec_duration,
-    or invoke_duration: the first of these that most cases have, and the same for all.
+    <pk>/output/<relative path>/, or that file itself; where a job has inputs of several cases, as a container that
+    goes through a folder, the file that is called after the case. A time runs from started_at to completed_at, or is exec_duration,
+    or invoke_duration: the first of these that most cases have, and the same for all. That of a job about several cases
+    is nobody's.
 
     Parameters
     ----------
@@ -73,16 +87,18 @@ def read_jobs(path: Path, cases: Sequence[str], *, time: Measure, socket: str | 
     document = parsed_json(read_text(path), path=path)
     if not isinstance(document, list):
         raise InputError("this is not a list of jobs", path=path)
-    jobs, remarks = _by_case(document, cases)
+    jobs, remarks = _by_case(document, cases, path.parent, socket)
     seconds = _seconds(jobs, time)
-    outputs = {name: _output(jobs.get(name, []), path.parent, socket, seconds.get(name)) for name in cases}
+    outputs = {name: _output(jobs.get(name, []), name, path.parent, socket, seconds.get(name)) for name in cases}
     if not any(output.path for output in outputs.values()):
         raise _nothing(path, outputs, jobs, remarks)
     more = [f"and {len(remarks) - _MOST_REMARKS} more jobs belong to no case"] if len(remarks) > _MOST_REMARKS else []
     return PlatformJobs(outputs, (*remarks[:_MOST_REMARKS], *more))
 
 
-def _nothing(path: Path, outputs: dict[str, JobOutput], jobs: dict[str, list[_Job]], remarks: list[str]) -> InputError:
+def _nothing(
+    path: Path, outputs: dict[str, JobOutput], jobs: dict[str, list[_Match]], remarks: list[str]
+) -> InputError:
     """Say what was looked for, where nothing was there."""
     if jobs:
         case = next(iter(jobs))
@@ -100,10 +116,12 @@ def _nothing(path: Path, outputs: dict[str, JobOutput], jobs: dict[str, list[_Jo
 # Which case.
 
 
-def _by_case(document: list[Any], cases: Sequence[str]) -> tuple[dict[str, list[_Job]], list[str]]:
+def _by_case(
+    document: list[Any], cases: Sequence[str], folder: Path, socket: str | None
+) -> tuple[dict[str, list[_Match]], list[str]]:
     """Return the jobs about each case, and what is to be said of those about none."""
     known, longest = set(cases), max(map(len, cases))
-    jobs: dict[str, list[_Job]] = {}
+    jobs: dict[str, list[_Match]] = {}
     remarks = []
     for number, job in enumerate(document, start=1):
         if not isinstance(job, dict):
@@ -111,8 +129,10 @@ def _by_case(document: list[Any], cases: Sequence[str]) -> tuple[dict[str, list[
             continue
         names = list(_input_names(job))
         about = sorted({case for name in names if (case := _case_of(name, known, longest))})
-        if len(about) == 1:
-            jobs.setdefault(about[0], []).append(job)
+        match = _Match(job, tuple(about))
+        if len(about) == 1 or any(_files_of(match, case, folder, socket)[0] for case in about):
+            for case in about:
+                jobs.setdefault(case, []).append(match)
         elif about:
             remarks.append(f"job {number} has inputs of several cases: {', '.join(map(_shown, about[:3]))}")
         else:
@@ -140,23 +160,19 @@ def _input_names(job: _Job) -> Iterator[str]:
 # Which file.
 
 
-def _output(jobs: list[_Job], folder: Path, socket: str | None, seconds: float | None) -> JobOutput:
+def _output(jobs: list[_Match], case: str, folder: Path, socket: str | None, seconds: float | None) -> JobOutput:
     """Return what the only job of a case put out, or why there is nothing."""
     if not jobs:
         return JobOutput(None, Status.MISSING, "no job is about this case")
     if len(jobs) > 1:
         return JobOutput(None, Status.INVALID, f"{len(jobs)} jobs are about this case", seconds)
-    job = jobs[0]
-    pk = job.get("pk")
-    if why := _unusable(pk, most_parts=1):
-        return JobOutput(None, Status.INVALID, f"the job's pk cannot be used, as {why}: {_shown(pk)}", seconds)
-    files, problems = _files_of(job, folder, str(pk), socket)
+    files, problems = _files_of(jobs[0], case, folder, socket)
     if len(files) > 1:
-        slugs = ", ".join(_shown(slug) for slug, _ in files[:3])
+        slugs = ", ".join(_shown(slug) for slug in list(files.values())[:3])
         reason = f"the job has several outputs ({slugs}), and --socket must say which counts"
         return JobOutput(None, Status.INVALID, reason, seconds)
     if files:
-        return JobOutput(files[0][1], seconds=seconds)
+        return JobOutput(next(iter(files)), seconds=seconds)
     if problems:
         return JobOutput(None, *problems[0], seconds)
     wanted = f"output of the socket {_shown(socket)}" if socket else "image or file"
@@ -165,12 +181,15 @@ def _output(jobs: list[_Job], folder: Path, socket: str | None, seconds: float |
 
 
 def _files_of(
-    job: _Job, folder: Path, pk: str, wanted: str | None
-) -> tuple[list[tuple[Any, Path]], list[tuple[Status, str]]]:
-    """Return the files that a job put out with their slugs, and what is wrong with other outputs, the worst first."""
-    files: list[tuple[Any, Path]] = []
+    match: _Match, case: str, folder: Path, wanted: str | None
+) -> tuple[dict[Path, Any], list[tuple[Status, str]]]:
+    """Return the files that a job put out of a case with their slugs, and what is wrong otherwise, the worst first."""
+    pk = match.job.get("pk")
+    if why := _unusable(pk, most_parts=1):
+        return {}, [(Status.INVALID, f"the job's pk cannot be used, as {why}: {_shown(pk)}")]
+    files: dict[Path, Any] = {}
     problems = []
-    for output in _objects(job.get("outputs")):
+    for output in _objects(match.job.get("outputs")):
         place = next((value for key in ("socket", "interface") if isinstance(value := output.get(key), dict)), {})
         relative, slug = place.get("relative_path"), place.get("slug")
         if relative is None or not (output.get("image") or output.get("file")) or (wanted and slug != wanted):
@@ -179,7 +198,7 @@ def _files_of(
             problems.append((Status.INVALID, f"relative_path cannot be used, as {why}: {_shown(relative)}"))
             continue
         try:
-            files.append((slug, _file_in(folder, (pk, "output", *PurePosixPath(relative).parts))))
+            files[_file_in(folder, (str(pk), "output", *PurePosixPath(relative).parts), match, case)] = slug
         except FileNotFoundError as error:
             problems.append((Status.MISSING, str(error)))
         except InputError as error:
@@ -205,14 +224,15 @@ def _unusable(text: Any, *, most_parts: int = 16) -> str:
     return ""
 
 
-def _file_in(folder: Path, parts: tuple[str, ...]) -> Path:
-    """Return the one plain file at a place or in the folder there; no link is followed on the way."""
+def _file_in(folder: Path, parts: tuple[str, ...], match: _Match, case: str) -> Path:
+    """Return the one plain file of a case at a place or in the folder there; no link is followed on the way."""
     place, called = folder, "/".join(parts)
     for part in parts:
         place = place / part
         if place.is_symlink():
             raise InputError(f"{_shown(part)} of {_shown(called)} is a link, which is not followed")
-    if place.is_file():
+    several = len(match.cases) > 1
+    if place.is_file() and (not several or match.called(place.name) == case):
         return place
     if not place.is_dir():
         raise FileNotFoundError(f"there is nothing at {_shown(called)}")
@@ -221,19 +241,21 @@ def _file_in(folder: Path, parts: tuple[str, ...]) -> Path:
     if links := [entry.name for entry in listed if entry.is_symlink()]:
         raise InputError(f"{_shown(links[0])} in {_shown(called)} is a link, which is not followed")
     names = [entry.name for entry in listed if entry.is_file(follow_symlinks=False)]
+    if several:
+        names = [name for name in names if match.called(name) == case]
     if len(names) > 1:
         names = [name for name in names if not name.endswith(_VOXELS)]
     if len(names) > 1:
         raise InputError(f"{len(names)} files are in {_shown(called)}: {', '.join(map(_shown, names[:3]))}")
     if not names:
-        raise FileNotFoundError(f"there is no file in {_shown(called)}")
+        raise FileNotFoundError(f"there is no file {f'of {_shown(case)} ' * several}in {_shown(called)}")
     return place / names[0]
 
 
 # How long.
 
 
-def _seconds(jobs: dict[str, list[_Job]], time: Measure) -> dict[str, float]:
+def _seconds(jobs: dict[str, list[_Match]], time: Measure) -> dict[str, float]:
     """Return the time of each case, the longest where jobs are several.
 
     It is of the kind that most cases have, as times of two kinds are not comparable.
@@ -245,7 +267,7 @@ def _seconds(jobs: dict[str, list[_Job]], time: Measure) -> dict[str, float]:
     )
     times = []
     for kind in kinds:
-        by_case = {name: [kind(job) for job in own] for name, own in jobs.items()}
+        by_case = {name: [kind(match.job) for match in own if len(match.cases) == 1] for name, own in jobs.items()}
         times.append(
             {
                 name: max(numbers)
