@@ -105,6 +105,25 @@ def test_as_downloaded_from_the_platform(truth, tmp_path):
     assert run.failures.is_empty()
 
 
+def test_outputs_of_a_download_are_opened_without_the_truth_too(truth, tmp_path):
+    """Which case one is of cannot be told, but that it is no label map can."""
+    folder = tmp_path / "input"
+    entry = platform_job(folder, ("case_00000",), ["5f0c.mha"])
+    (folder / "predictions.json").write_text(json.dumps([entry, 7, {"pk": "../job", "outputs": entry["outputs"]}]))
+    (said,) = podium.check("kits21", folder)
+    assert said.warning
+    output = folder / "job" / "output" / "images" / "kidney-tumor-and-cyst" / "5f0c.mha"
+    output.write_bytes(b"junk")
+    for given in (truth, None):
+        problems = {problem.file: problem for problem in podium.check("kits21", folder, truth=given)}
+        problem = problems["job/output/images/kidney-tumor-and-cyst/5f0c.mha"]
+        assert problem.what.startswith("this is not MetaImage")
+        assert not problem.warning
+    (folder / "predictions.json").write_text("{")
+    (problem,) = [problem for problem in podium.check("kits21", folder) if not problem.warning]
+    assert problem.file == "predictions.json"
+
+
 def platform_job(folder, cases, images):
     """Put out images of one job, and return its entry of predictions.json."""
     for case, image in zip(cases, images, strict=True):

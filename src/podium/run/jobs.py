@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePosixPath
@@ -18,7 +19,7 @@ from podium.io import parsed_json, read_text
 from podium.model import InputError, Measure, Status
 from podium.model.errors import printable
 
-__all__ = ["JobOutput", "PlatformJobs", "read_jobs"]
+__all__ = ["JobOutput", "PlatformJobs", "put_out", "read_jobs"]
 
 _Job: TypeAlias = dict[str, Any]
 _MOST_REMARKS = 20
@@ -64,9 +65,9 @@ def read_jobs(path: Path, cases: Sequence[str], *, time: Measure, socket: str | 
 
     A job is about the case whose name begins the name of an input. Its output is the one file in
     <pk>/output/<relative path>/, or that file itself; where a job has inputs of several cases, as a container that
-    goes through a folder, the file that is called after the case. A time runs from started_at to completed_at, or is exec_duration,
-    or invoke_duration: the first of these that most cases have, and the same for all. That of a job about several cases
-    is nobody's.
+    goes through a folder, the file that is called after the case. A time runs from started_at to completed_at, or is
+    exec_duration, or invoke_duration: the first of these that most cases have, and the same for all. That of a job
+    about several cases is nobody's.
 
     Parameters
     ----------
@@ -84,9 +85,7 @@ def read_jobs(path: Path, cases: Sequence[str], *, time: Measure, socket: str | 
     InputError
         This is no list of jobs, or no case has an output: something was misunderstood, and nobody is failed for it.
     """
-    document = parsed_json(read_text(path), path=path)
-    if not isinstance(document, list):
-        raise InputError("this is not a list of jobs", path=path)
+    document = _listed(path)
     jobs, remarks = _by_case(document, cases, path.parent, socket)
     seconds = _seconds(jobs, time)
     outputs = {name: _output(jobs.get(name, []), name, path.parent, socket, seconds.get(name)) for name in cases}
@@ -94,6 +93,30 @@ def read_jobs(path: Path, cases: Sequence[str], *, time: Measure, socket: str | 
         raise _nothing(path, outputs, jobs, remarks)
     more = [f"and {len(remarks) - _MOST_REMARKS} more jobs belong to no case"] if len(remarks) > _MOST_REMARKS else []
     return PlatformJobs(outputs, (*remarks[:_MOST_REMARKS], *more))
+
+
+def put_out(path: Path) -> list[Path]:
+    """Return the files that jobs of predictions.json put out, whatever they are about; none of those in several places.
+
+    Raises
+    ------
+    InputError
+        This is no list of jobs.
+    """
+    files: dict[Path, None] = {}
+    for job in _objects(_listed(path)):
+        places = dict.fromkeys(relative for _, relative in _places(job, None))
+        if len(places) == 1 and not any(map(_unusable, places)) and not _unusable(job.get("pk"), most_parts=1):
+            with suppress(InputError, OSError):  # which the case that it is about is told of
+                files |= dict.fromkeys(_files_at(path.parent, _parts(job, *places)))
+    return list(files)
+
+
+def _listed(path: Path) -> list[Any]:
+    document = parsed_json(read_text(path), path=path)
+    if not isinstance(document, list):
+        raise InputError("this is not a list of jobs", path=path)
+    return document
 
 
 def _nothing(
@@ -189,16 +212,12 @@ def _files_of(
         return {}, [(Status.INVALID, f"the job's pk cannot be used, as {why}: {_shown(pk)}")]
     files: dict[Path, Any] = {}
     problems = []
-    for output in _objects(match.job.get("outputs")):
-        place = next((value for key in ("socket", "interface") if isinstance(value := output.get(key), dict)), {})
-        relative, slug = place.get("relative_path"), place.get("slug")
-        if relative is None or not (output.get("image") or output.get("file")) or (wanted and slug != wanted):
-            continue
+    for slug, relative in _places(match.job, wanted):
         if why := _unusable(relative):
             problems.append((Status.INVALID, f"relative_path cannot be used, as {why}: {_shown(relative)}"))
             continue
         try:
-            files[_file_in(folder, (str(pk), "output", *PurePosixPath(relative).parts), match, case)] = slug
+            files[_file_of(match, case, folder, _parts(match.job, relative))] = slug
         except FileNotFoundError as error:
             problems.append((Status.MISSING, str(error)))
         except InputError as error:
@@ -206,6 +225,19 @@ def _files_of(
         except OSError as error:
             problems.append((Status.INVALID, f"{_shown(relative)} cannot be read ({error.strerror})"))
     return files, sorted(problems, key=lambda problem: problem[0] is Status.MISSING)
+
+
+def _places(job: _Job, wanted: str | None) -> Iterator[tuple[Any, Any]]:
+    """Yield slug and relative path of every image or file that a job put out, or of the wanted slug."""
+    for output in _objects(job.get("outputs")):
+        place = next((value for key in ("socket", "interface") if isinstance(value := output.get(key), dict)), {})
+        relative, slug = place.get("relative_path"), place.get("slug")
+        if relative is not None and (output.get("image") or output.get("file")) and not (wanted and slug != wanted):
+            yield slug, relative
+
+
+def _parts(job: _Job, relative: str) -> tuple[str, ...]:
+    return (str(job["pk"]), "output", *PurePosixPath(relative).parts)
 
 
 def _unusable(text: Any, *, most_parts: int = 16) -> str:
@@ -224,16 +256,28 @@ def _unusable(text: Any, *, most_parts: int = 16) -> str:
     return ""
 
 
-def _file_in(folder: Path, parts: tuple[str, ...], match: _Match, case: str) -> Path:
-    """Return the one plain file of a case at a place or in the folder there; no link is followed on the way."""
+def _file_of(match: _Match, case: str, folder: Path, parts: tuple[str, ...]) -> Path:
+    """Return the one plain file of a case at a place or in the folder there."""
+    files, called, several = _files_at(folder, parts), _shown("/".join(parts)), len(match.cases) > 1
+    if several:
+        files = [path for path in files if match.called(path.name) == case]
+    if len(files) > 1:
+        names = ", ".join(_shown(path.name) for path in files[:3])
+        raise InputError(f"{len(files)} files are in {called}: {names}")
+    if not files:
+        raise FileNotFoundError(f"there is no file {f'of {_shown(case)} ' * several}in {called}")
+    return files[0]
+
+
+def _files_at(folder: Path, parts: tuple[str, ...]) -> list[Path]:
+    """Return the plain file at a place, or those in the folder there; no link is followed on the way."""
     place, called = folder, "/".join(parts)
     for part in parts:
         place = place / part
         if place.is_symlink():
             raise InputError(f"{_shown(part)} of {_shown(called)} is a link, which is not followed")
-    several = len(match.cases) > 1
-    if place.is_file() and (not several or match.called(place.name) == case):
-        return place
+    if place.is_file():
+        return [place]
     if not place.is_dir():
         raise FileNotFoundError(f"there is nothing at {_shown(called)}")
     with os.scandir(place) as entries:
@@ -241,15 +285,9 @@ def _file_in(folder: Path, parts: tuple[str, ...], match: _Match, case: str) -> 
     if links := [entry.name for entry in listed if entry.is_symlink()]:
         raise InputError(f"{_shown(links[0])} in {_shown(called)} is a link, which is not followed")
     names = [entry.name for entry in listed if entry.is_file(follow_symlinks=False)]
-    if several:
-        names = [name for name in names if match.called(name) == case]
     if len(names) > 1:
         names = [name for name in names if not name.endswith(_VOXELS)]
-    if len(names) > 1:
-        raise InputError(f"{len(names)} files are in {_shown(called)}: {', '.join(map(_shown, names[:3]))}")
-    if not names:
-        raise FileNotFoundError(f"there is no file {f'of {_shown(case)} ' * several}in {_shown(called)}")
-    return place / names[0]
+    return [place / name for name in names]
 
 
 # How long.
