@@ -206,3 +206,18 @@ def test_check_of_the_one_file(truth, tmp_path):
     assert problem.what.startswith("truth and predictions share no name: LVQUAN_*.mat expected, there is mine.txt")
     with pytest.raises(InputError, match="this is a single file"):
         podium.check("kits21", good)
+
+
+def test_check_of_a_folder_of_emailed_files_says_that_they_are_of_several_teams(truth, tmp_path):
+    """One of them could be measured as if it were the whole; that the others would not be is no riddle either."""
+    folder = tmp_path / "mails"
+    folder.mkdir()
+    write_mat(folder / "LVQUAN_alpha.mat", numbers())
+    write_txt(folder / "LVQUAN_beta.txt", numbers())
+    several = "these look like submissions of several teams (alpha, beta): check one file at a time"
+    passed_over = "unexpected file: LVQUAN_alpha.mat is taken in its place"
+    for given, other in ((truth, [("LVQUAN_beta.txt", passed_over)]), (None, [])):
+        problems = podium.check("lvquan18", folder, truth=given)
+        assert [(problem.file, problem.what) for problem in problems] == [("", several), *other]
+        assert all(problem.warning for problem in problems)
+        assert podium.check("lvquan18", folder / "LVQUAN_beta.txt", truth=given) == []

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from podium.io import noting_files, read_timing
 from podium.model import Case, Challenge, InputError, Status
-from podium.model.errors import printable
+from podium.model.errors import printable, shortened
 from podium.run.engine import found_cases
 from podium.run.jobs import put_out
 from podium.run.measuring import RAISED, CaseJob, Prediction, described, measure_case
 from podium.run.naming import nothing_in_common, teams_within
-from podium.run.submissions import COMPANIONS, JOBS, TIMING, Files, Limits, Submission, keep_apart, opened
+from podium.run.submissions import COMPANIONS, JOBS, TIMING, Files, Limits, Submission, keep_apart, opened, team_of
 from podium.run.unpacking import ARCHIVES
 
 __all__ = ["Problem", "check_submission"]
@@ -57,6 +57,7 @@ def check_submission(
     with opened(Submission(predictions.name, predictions, remarks=remarks), cases, limits=limits) as files:
         timing = files.timing
         problems = _against(challenge, cases, truth, files) if truth is not None else _alone(challenge, cases, files)
+        problems += _of_several(challenge, files)
         if timing is not None:
             names = {case.name for case in cases} if truth is not None else set()
             problems += _warnings(lambda: _timing_problems(timing, names), files.root, timing)
@@ -84,6 +85,13 @@ def _against(challenge: Challenge, cases: Sequence[Case], truth: Path, files: Fi
 def _several(files: Files, cases: Sequence[Case]) -> list[Problem]:
     teams = teams_within(files, cases)
     return [Problem("", f"this holds several teams ({teams}): check one of them at a time")] if teams else []
+
+
+def _of_several(challenge: Challenge, files: Files) -> list[Problem]:
+    """Say that files which are whole submissions are of several teams, though one of them could be measured."""
+    teams = {team: None for name in files.top if (team := team_of(name, challenge.single_files))}
+    what = f"these look like submissions of several teams ({shortened(list(teams))}): check one file at a time"
+    return [Problem("", what, warning=True)] if len(teams) > 1 else []
 
 
 def _measured(job: CaseJob, files: Files, path: Path) -> list[Problem]:

@@ -22,7 +22,7 @@ from podium.model.measure import SECONDS
 from podium.run.jobs import PlatformJobs, read_jobs
 from podium.run.unpacking import ARCHIVES, Limits, unpack
 
-__all__ = ["Files", "Limits", "Submission", "archive_of", "find_submissions", "keep_apart", "opened"]
+__all__ = ["Files", "Limits", "Submission", "archive_of", "find_submissions", "keep_apart", "opened", "team_of"]
 
 TIMING = "timing.csv"
 JOBS = "predictions.json"
@@ -79,7 +79,7 @@ def find_submissions(
         keep_apart(truth, [folder])
     submissions: dict[str, Submission] = {}
     alike: dict[str, Path] = {}
-    teams = _single_files(folder, single_files)
+    teams = _teams_of_files(folder, single_files)
     alone = not teams and _is_one_team(folder)
     for path in [folder] if alone else sorted(folder.iterdir()):
         name = next((path.name[: -len(s)] for s in ARCHIVES if path.name.lower().endswith(s)), path.name)
@@ -133,20 +133,20 @@ def _is_one_team(folder: Path) -> bool:
     return folder.name == _BESIDE and bool(names) and not archives and all(path.is_file() for path in names)
 
 
-def _single_files(folder: Path, patterns: Sequence[str]) -> dict[str, str]:
+def team_of(name: str, patterns: Sequence[str]) -> str:
+    """Return the team whose whole submission a plain file of this name is, "" if it is none."""
+    parts = (pattern.lower().split("*") for pattern in patterns)
+    ends = [(start, end) for start, end in parts if name.lower().startswith(start) and name.lower().endswith(end)]
+    return next((name[len(start) : -len(end)] for start, end in ends), "")
+
+
+def _teams_of_files(folder: Path, patterns: Sequence[str]) -> dict[str, str]:
     """Return the team of each plain file that is a whole submission; where there are any, every such file must be."""
-    parts = [pattern.lower().split("*") for pattern in patterns]
-    teams, others = {}, []
-    for path in sorted(folder.iterdir()):
-        name = path.name.lower()
-        fitting = [(start, end) for start, end in parts if name.endswith(end)]
-        if not fitting or name.startswith(".") or not path.is_file():
-            continue
-        team = next((path.name[len(start) : -len(end)] for start, end in fitting if name.startswith(start)), "")
-        if team:
-            teams[path.name] = team
-        else:
-            others.append(path.name)
+    endings = tuple(pattern.lower().rpartition("*")[2] for pattern in patterns)
+    names = [path.name for path in sorted(folder.iterdir()) if path.is_file() and not path.name.startswith(".")]
+    names = [name for name in names if endings and name.lower().endswith(endings)]
+    teams = {name: team for name in names if (team := team_of(name, patterns))}
+    others = [name for name in names if name not in teams]
     if teams and others:
         raise InputError(
             f"{printable(others[0])} is not named after a team like the others",
@@ -248,6 +248,7 @@ class Files:
                 break  # predictions lie where they are expected
             self.root = self.root / top[0]
         self._used: set[str] = set()
+        self._taken: dict[str, str] = {}
         self._names = [case.name for case in cases]
 
     def _list(self, depth: int, most: int) -> None:
@@ -328,6 +329,7 @@ class Files:
             if matches:
                 if matches[0] in self._folders:
                     _check_plain(self.root / matches[0], matches[0])
+                self._taken[case.name] = matches[0]
                 return self.root / matches[0]
             if strange := _matching(self._strange, sorted(self._strange), pattern):
                 raise InputError(f"{strange[0]} {self._strange[strange[0]]}")
@@ -370,11 +372,15 @@ class Files:
 
         What else is odd about the submission comes first.
         """
-        names = [case.expected[0] for case in cases if not self._used.intersection(case.expected)]
+        names = [case.expected[0] for case in cases if case.name not in self._taken]
+        others = {
+            name: self._taken[case.name] for case in cases if case.name in self._taken for name in self.called([case])
+        }
         remarks, strangers = list(self._remarks), self.strangers()
         for entry in strangers[:_MOST_REMARKS]:
             near = get_close_matches(entry, names, n=1, cutoff=0.6)
             hint = f", is it meant to be {near[0]}?" if near else ""
+            hint = f": {printable(others[entry])} is taken in its place" if entry in others else hint
             remarks.append(f"{printable(entry)}: unexpected file{hint}")
         if len(strangers) > _MOST_REMARKS:
             remarks.append(f"…: {len(strangers) - _MOST_REMARKS:,} more unexpected files")
