@@ -75,8 +75,8 @@ def _against(challenge: Challenge, cases: Sequence[Case], truth: Path, files: Fi
     problems = []
     for case, prediction in zip(cases, predictions, strict=True):
         if prediction.path is None:
-            missing = prediction.status is Status.MISSING
-            problems.append(Problem(case.expected[0], "missing" if missing else prediction.reason))
+            usual = prediction.status is Status.MISSING and JOBS not in files.top
+            problems.append(Problem(case.expected[0], "missing" if usual else prediction.reason))
         else:
             problems += _measured(CaseJob(challenge, case, truth, (prediction,), {}), files, prediction.path)
     return problems + _unexpected(files, cases)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeAlias
@@ -60,7 +60,9 @@ class PlatformJobs:
     remarks: tuple[str, ...]
 
 
-def read_jobs(path: Path, cases: Sequence[str], *, time: Measure, socket: str | None = None) -> PlatformJobs:
+def read_jobs(
+    path: Path, cases: Sequence[str], *, time: Measure, socket: str | None = None, taken: Collection[Path] = ()
+) -> PlatformJobs:
     """Read predictions.json, of the newer kind (`socket`) and the older (`interface`).
 
     A job is about the case whose name begins the name of an input. Its output is the one file in
@@ -79,6 +81,8 @@ def read_jobs(path: Path, cases: Sequence[str], *, time: Measure, socket: str | 
         Which seconds are possible.
     socket
         The slug of the output to take, where jobs have several.
+    taken
+        Files that an evaluation took before, which says the same.
 
     Raises
     ------
@@ -88,7 +92,8 @@ def read_jobs(path: Path, cases: Sequence[str], *, time: Measure, socket: str | 
     document = _listed(path)
     jobs, remarks = _by_case(document, cases, path.parent, socket)
     seconds = _seconds(jobs, time)
-    outputs = {name: _output(jobs.get(name, []), name, path.parent, socket, seconds.get(name)) for name in cases}
+    outputs = {name: _output(jobs.get(name, []), name, path.parent, socket, taken) for name in cases}
+    outputs = {name: replace(output, seconds=seconds.get(name)) for name, output in outputs.items()}
     if not any(output.path for output in outputs.values()):
         raise _nothing(path, outputs, jobs, remarks)
     more = [f"and {len(remarks) - _MOST_REMARKS} more jobs belong to no case"] if len(remarks) > _MOST_REMARKS else []
@@ -183,24 +188,25 @@ def _input_names(job: _Job) -> Iterator[str]:
 # Which file.
 
 
-def _output(jobs: list[_Match], case: str, folder: Path, socket: str | None, seconds: float | None) -> JobOutput:
+def _output(jobs: list[_Match], case: str, folder: Path, socket: str | None, taken: Collection[Path]) -> JobOutput:
     """Return what the only job of a case put out, or why there is nothing."""
     if not jobs:
         return JobOutput(None, Status.MISSING, "no job is about this case")
     if len(jobs) > 1:
-        return JobOutput(None, Status.INVALID, f"{len(jobs)} jobs are about this case", seconds)
+        return JobOutput(None, Status.INVALID, f"{len(jobs)} jobs are about this case")
     files, problems = _files_of(jobs[0], case, folder, socket)
+    files = {path: slug for path, slug in files.items() if path in taken} or files
     if len(files) > 1:
         slugs = ", ".join(_shown(slug) for slug in list(files.values())[:3])
         reason = f"the job has several outputs ({slugs}), and --socket must say which counts"
-        return JobOutput(None, Status.INVALID, reason, seconds)
+        return JobOutput(None, Status.INVALID, reason)
     if files:
-        return JobOutput(next(iter(files)), seconds=seconds)
+        return JobOutput(next(iter(files)))
     if problems:
-        return JobOutput(None, *problems[0], seconds)
+        return JobOutput(None, *problems[0])
     wanted = f"output of the socket {_shown(socket)}" if socket else "image or file"
     reason = f"the job lists no {wanted} with a relative_path, under socket or interface"
-    return JobOutput(None, Status.MISSING, reason, seconds)
+    return JobOutput(None, Status.MISSING, reason)
 
 
 def _files_of(

@@ -58,6 +58,8 @@ class Prediction:
         """Find the prediction of a case among the files of a submission."""
         try:
             path = files.find(case)
+        except FileNotFoundError as error:
+            return cls(submission, status=Status.MISSING, reason=str(error))
         except (InputError, OSError) as error:
             return cls(submission, status=Status.INVALID, reason=str(error))
         except RAISED as error:

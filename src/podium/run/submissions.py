@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from unicodedata import normalize
 
-from podium.model import Case, InputError, Role
+from podium.model import Case, InputError, Role, Status
 from podium.model.errors import printable
 from podium.model.measure import SECONDS
 from podium.run.jobs import PlatformJobs, read_jobs
@@ -38,13 +38,17 @@ _BESIDE = "preds"  # what organisers' scripts write beside the labels
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A team's predictions: a folder, an archive of one, or a single file; its limits, and what is odd of its place."""
+    """A team's predictions: a folder, an archive of one, or a single file; its limits, and what is odd of its place.
+
+    Which files of it an evaluation took before tells which of several outputs of a job counts.
+    """
 
     name: str
     path: Path
     role: Role = Role.COMPETITOR
     limits: Limits = field(default_factory=Limits)
     remarks: tuple[str, ...] = ()
+    taken: tuple[str, ...] = ()
 
 
 def find_submissions(
@@ -203,7 +207,7 @@ def opened(
             unpack(archive, Path(name), limits)
             yield Files(Path(name), cases, limits=limits, remarks=submission.remarks)
     elif path.is_dir():
-        yield Files(path, cases, limits=limits, remarks=submission.remarks)
+        yield Files(path, cases, limits=limits, remarks=submission.remarks, taken=submission.taken)
     elif path.is_file():
         yield Files(path.parent, limits=limits, only=path.name, remarks=submission.remarks)
     else:
@@ -231,8 +235,9 @@ class Files:
         limits: Limits | None = None,
         only: str = "",
         remarks: Sequence[str] = (),
+        taken: Sequence[str] = (),
     ) -> None:
-        self._remarks, self._only = list(remarks), only
+        self._remarks, self._only, self._before = list(remarks), only, taken
         self.limits = limits or Limits()
         most = self.limits.entries
         patterns = [pattern for case in cases for pattern in case.expected]
@@ -320,7 +325,10 @@ class Files:
         return strange
 
     def find(self, case: Case) -> Path | None:
-        """Return the prediction of a case, None if it is missing; several are an error."""
+        """Return the prediction of a case, None if it is missing; several are an error.
+
+        Where a list of jobs says why it is missing, FileNotFoundError does.
+        """
         for pattern in case.expected:
             matches = _matching(self._known, self._entries, pattern)
             self._used.update(matches)
@@ -341,7 +349,7 @@ class Files:
             raise self._jobs
         output = self._jobs.outputs[case.name]
         if output.path is None:
-            raise InputError(output.reason)
+            raise FileNotFoundError(output.reason) if output.status is Status.MISSING else InputError(output.reason)
         self._used.add(output.path.relative_to(self.root).parts[0])
         return output.path
 
@@ -349,7 +357,8 @@ class Files:
     def _jobs(self) -> PlatformJobs | InputError:
         self._used.add(JOBS)
         try:
-            jobs = read_jobs(self.root / JOBS, self._names, time=SECONDS)
+            before = {self.root / name for name in self._before}
+            jobs = read_jobs(self.root / JOBS, self._names, time=SECONDS, taken=before)
         except InputError as error:
             return InputError(str(error).replace(f"{self.root}/", ""))
         self._remarks += [f"{JOBS}: {remark}" for remark in jobs.remarks]

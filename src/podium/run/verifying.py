@@ -169,9 +169,9 @@ def _remeasured(
     run: Run, truth: Path, cases: list[Case], sample: int, seed: int, progress: Callable[[int, int], None] | None
 ) -> tuple[tuple[str, ...], list[tuple[str, str, str]]]:
     """Measure some cases again; return which, and what came out differently: submission, case and what."""
-    challenge, time = run.challenge, run.challenge.time.name
+    challenge, compared = run.challenge, _compared(run)
     chosen = sorted(random.Random(seed).sample(cases, min(sample, len(cases))), key=lambda case: case.name)
-    recorded, differences = run.measurements, []  # type: pl.DataFrame, list[tuple[str, str, str]]
+    differences: list[tuple[str, str, str]] = []
     with ExitStack() as stack:
         teams = {name: _files(name, given, run, cases, stack) for name, given in run.record.submissions.items()}
         built_in = [Prediction(name, built_in=True) for name in challenge.built_in]
@@ -185,16 +185,26 @@ def _remeasured(
             again = measure_case(CaseJob(challenge, case, truth, (*predictions, *built_in), {})).part
             faults = [(name, case.name, what) for name, what in again.faults]
             differences += [fault for fault in faults if fault not in run.record.faults]
-            differences += _differences(*(table.filter(pl.col("metric") != time) for table in (recorded, again.table)))
+            differences += _differences(*(table.filter(compared) for table in (run.measurements, again.table)))
             if progress is not None:
                 progress(number, len(chosen))
     return tuple(case.name for case in chosen), differences
 
 
+def _compared(run: Run) -> pl.Expr:
+    """Return which rows are compared: no times, and below the level of the rules only where any were gathered."""
+    compared = pl.col("metric") != run.challenge.time.name
+    if run.record.gathered:  # metrics files hold nothing of that level
+        known = run.measurements.filter(pl.col("unit") != "")["submission"].unique().to_list()
+        compared &= (pl.col("unit") == "") | pl.col("submission").is_in(known)
+    return compared
+
+
 def _files(name: str, given: Input, run: Run, cases: Sequence[Case], stack: ExitStack) -> Files | str:
     """Return the files of a submission; why it cannot be opened, where it cannot, which fails every case."""
     try:
-        return stack.enter_context(opened(Submission(name, _place(given, run.folder)), cases))
+        submission = Submission(name, _place(given, run.folder), taken=tuple(given.sha256))
+        return stack.enter_context(opened(submission, cases))
     except (InputError, OSError) as error:
         return str(error)
 
