@@ -13,6 +13,7 @@ from podium.challenges import get_challenge
 from podium.cli import app
 from podium.io import write_label_map
 from podium.model import InputError, LabelMap
+from podium.testing import assert_check_agrees
 
 REGIONS = ("kidney_and_mass", "mass", "tumor")
 AFFINE = np.array([[0, 0, -0.8, 0], [0, -0.8, 0, 0], [-3.0, 0, 0, 0], [0, 0, 0, 1]])  # as in the published NIfTI files
@@ -103,6 +104,7 @@ def test_as_downloaded_from_the_platform(truth, tmp_path):
     run = podium.evaluate("kits21", truth=truth, submissions=tmp_path / "teams", out=tmp_path / "run")
     assert set(run.measurements["value"]) == {1.0}
     assert run.failures.is_empty()
+    assert_check_agrees(get_challenge("kits21"), truth=truth, submission=team, scratch=tmp_path / "damaged")
 
 
 def test_outputs_of_a_download_are_opened_without_the_truth_too(truth, tmp_path):
@@ -153,6 +155,7 @@ def test_one_job_that_went_through_several_cases(truth, tmp_path):
     assert {entry["case"]: entry["dice_tumor"] for entry in document["results"]} == dict.fromkeys(cases, 1.0)
     assert "seconds" not in document["aggregates"]  # whose minute it was, nobody knows
     assert podium.check("kits21", folder, truth=truth) == []
+    assert_check_agrees(get_challenge("kits21"), truth=truth, submission=folder, scratch=tmp_path / "damaged")
     (folder / "job" / "output" / "images" / "kidney-tumor-and-cyst" / "case_00001.mha").unlink()
     document = podium.grand_challenge(
         "kits21", truth=truth, predictions=folder / "predictions.json", metrics=tmp_path / "metrics.json"

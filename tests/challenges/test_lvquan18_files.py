@@ -14,6 +14,7 @@ from podium.challenges import get_challenge
 from podium.cli import app
 from podium.model import InputError, Status
 from podium.run import verify_run
+from podium.testing import assert_check_agrees
 
 
 @pytest.fixture
@@ -206,6 +207,14 @@ def test_check_of_the_one_file(truth, tmp_path):
     assert problem.what.startswith("truth and predictions share no name: LVQUAN_*.mat expected, there is mine.txt")
     with pytest.raises(InputError, match="this is a single file"):
         podium.check("kits21", good)
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_whatever_happens_to_files_check_and_evaluate_agree(truth, tmp_path, suffix):
+    team = tmp_path / "ours"
+    team.mkdir()
+    WRITERS[suffix](team / f"LVQUAN_ours{suffix}", numbers())
+    assert_check_agrees(get_challenge("lvquan18"), truth=truth, submission=team, scratch=tmp_path / "damaged")
 
 
 def test_check_of_a_folder_of_emailed_files_says_that_they_are_of_several_teams(truth, tmp_path):

@@ -10,8 +10,10 @@ import SimpleITK
 from typer.testing import CliRunner
 
 import podium
+from podium.challenges import get_challenge
 from podium.cli import app
 from podium.run import Problem
+from podium.testing import assert_check_agrees
 
 SLUG = "mri-linac-series-targets"
 FRAMES = {"Z_001": 9, "Z_002": 12}
@@ -136,6 +138,19 @@ def test_teams_as_downloaded_from_the_platform(truth, tmp_path, key):
     assert set(times.select("submission", "case", "value").iter_rows()) == {
         (team, case, 2.5 + place) for team in ("ours", "packed", "theirs") for place, case in enumerate(FRAMES)
     }
+
+
+@pytest.mark.parametrize("layout", ["folders", "download"])
+def test_whatever_happens_to_files_check_and_evaluate_agree(truth, tmp_path, layout):
+    team = tmp_path / "teams" / "ours"
+    if layout == "download":
+        download(team)
+    else:
+        for name in FRAMES:
+            answer(team / name, name)
+    assert_check_agrees(
+        get_challenge("trackrad2025"), truth=truth, submission=team, scratch=tmp_path / "damaged", seed=3
+    )
 
 
 def test_a_download_is_checked_as_it_is_evaluated(truth, tmp_path):

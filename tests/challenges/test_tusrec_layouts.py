@@ -11,6 +11,7 @@ from podium.challenges import get_challenge
 from podium.challenges.tusrec.reported import read_metrics
 from podium.cli import app
 from podium.model import InputError
+from podium.testing import assert_check_agrees
 
 OTHER = "sub050__LH_rotation"
 SEEDS = {NAME: 0, OTHER: 3}
@@ -184,10 +185,16 @@ def test_a_timing_file_wins_over_reported_times(reported, tmp_path):
     assert dict(times.select("case", "value").iter_rows()) == {NAME: 1, OTHER: 2}
 
 
-def test_check_takes_what_evaluate_takes(reported):
+def test_check_takes_what_evaluate_takes(reported, tmp_path):
     truth, teams, _ = reported
     assert podium.check("tusrec", teams / "container", options={"reported": "seconds"}) == []
     assert podium.check("tusrec", teams / "container", truth=truth) != []
+    assert_check_agrees(
+        get_challenge("tusrec", reported="seconds"),
+        truth=truth,
+        submission=teams / "container",
+        scratch=tmp_path / "damaged",
+    )
 
 
 def test_times_of_2024_are_minutes(reported):
