@@ -133,6 +133,19 @@ def test_numbers_are_in_the_order_in_which_the_container_went_through_the_keys(r
     assert reported_errors(run, "seconds") == {NAME: 2.5, OTHER: 3.5}
 
 
+def test_a_landmark_on_the_first_frame_is_told_where_the_container_took_it_for_another(reported, tmp_path):
+    truth, teams, _ = reported
+    with h5py.File(truth / "landmarks" / "landmark_050.h5", "a") as file:
+        file["RH_rotation"][0, 0] = 0
+    for edition, told in (("document", True), ("code", False)):
+        challenge = get_challenge("tusrec", edition=edition, reported="seconds")
+        values = {
+            case.name: challenge.measure(case, challenge.load(case), teams / "container" / "metrics.h5")
+            for case in challenge.cases(truth)
+        }
+        assert ["first frame" in values[name][0].reason for name in (NAME, OTHER)] == [told, False]
+
+
 def test_a_scan_without_a_number_costs_that_scan_alone(reported, tmp_path):
     truth, teams, values = reported
     with h5py.File(teams / "container" / "metrics.h5", "a") as file:

@@ -341,3 +341,10 @@ def test_every_challenge_gives_the_same_gathered_or_together(tmp_path, name):
     run = podium.gather(runs, out=tmp_path / "gathered")
     assert files(tmp_path / "gathered") == files(tmp_path / "together")
     assert run.leaderboard.entries == together.leaderboard.entries
+
+
+@pytest.mark.parametrize("name", ["o ne", "\uff4fne", "noth ing"])
+def test_names_that_nobody_could_tell_apart_are_refused(apart, tmp_path, name):
+    _, _, runs = apart
+    with pytest.raises(InputError, match="a submission is called"):
+        podium.gather([runs["one"], (name, runs["two"])], out=tmp_path / "refused", challenge=Tracked())

@@ -14,7 +14,8 @@ from podium.run.engine import found_cases
 from podium.run.jobs import put_out
 from podium.run.measuring import RAISED, CaseJob, Prediction, described, measure_case
 from podium.run.naming import nothing_in_common, teams_within
-from podium.run.submissions import COMPANIONS, JOBS, TIMING, Files, Limits, Submission, keep_apart, opened, team_of
+from podium.run.submissions import COMPANIONS, JOBS, TIMING, Files, Limits, Submission, keep_apart, opened
+from podium.run.team_names import team_of
 from podium.run.unpacking import ARCHIVES
 
 __all__ = ["Problem", "check_submission"]

@@ -14,15 +14,15 @@ from functools import cached_property
 from itertools import islice, takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from unicodedata import normalize
 
 from podium.model import Case, InputError, Role, Status
 from podium.model.errors import printable
 from podium.model.measure import SECONDS
 from podium.run.jobs import PlatformJobs, read_jobs
+from podium.run.team_names import alike, teams_of_files
 from podium.run.unpacking import ARCHIVES, Limits, unpack
 
-__all__ = ["Files", "Limits", "Submission", "archive_of", "find_submissions", "keep_apart", "opened", "team_of"]
+__all__ = ["Files", "Limits", "Submission", "archive_of", "find_submissions", "keep_apart", "opened"]
 
 TIMING = "timing.csv"
 JOBS = "predictions.json"
@@ -82,8 +82,8 @@ def find_submissions(
     if truth is not None:
         keep_apart(truth, [folder])
     submissions: dict[str, Submission] = {}
-    alike: dict[str, Path] = {}
-    teams = _teams_of_files(folder, single_files)
+    known: dict[str, Path] = {}
+    teams = teams_of_files(folder, single_files)
     alone = not teams and _is_one_team(folder)
     for path in [folder] if alone else sorted(folder.iterdir()):
         name = next((path.name[: -len(s)] for s in ARCHIVES if path.name.lower().endswith(s)), path.name)
@@ -97,7 +97,7 @@ def find_submissions(
         if path.name.startswith(".") or not (path.is_dir() or (name != path.name and path.is_file())):
             continue
         name = printable(name)
-        if (other := alike.setdefault(_alike(name), path)) != path:
+        if (other := known.setdefault(alike(name), path)) != path:
             nearly = "" if name in submissions else ", but for spaces or the way letters are encoded"
             raise InputError(
                 f"two submissions are called {name}{nearly}: {ascii(other.name)[1:-1]} and {ascii(path.name)[1:-1]}",
@@ -125,39 +125,11 @@ def find_submissions(
     return list(submissions.values())
 
 
-def _alike(name: str) -> str:
-    """Return what is left of a name without spaces, in one Unicode form: nobody could tell two of these apart."""
-    return "".join(normalize("NFKC", name).split())
-
-
 def _is_one_team(folder: Path) -> bool:
     """Return whether a folder is what an organisers' script writes for one team: `preds`, with files alone."""
     names = [path for path in folder.iterdir() if not path.name.startswith(".")]
     archives = any(path.name.lower().endswith(ARCHIVES) for path in names)
     return folder.name == _BESIDE and bool(names) and not archives and all(path.is_file() for path in names)
-
-
-def team_of(name: str, patterns: Sequence[str]) -> str:
-    """Return the team whose whole submission a plain file of this name is, "" if it is none."""
-    parts = (pattern.lower().split("*") for pattern in patterns)
-    ends = [(start, end) for start, end in parts if name.lower().startswith(start) and name.lower().endswith(end)]
-    return next((name[len(start) : -len(end)] for start, end in ends), "")
-
-
-def _teams_of_files(folder: Path, patterns: Sequence[str]) -> dict[str, str]:
-    """Return the team of each plain file that is a whole submission; where there are any, every such file must be."""
-    endings = tuple(pattern.lower().rpartition("*")[2] for pattern in patterns)
-    names = [path.name for path in sorted(folder.iterdir()) if path.is_file() and not path.name.startswith(".")]
-    names = [name for name in names if endings and name.lower().endswith(endings)]
-    teams = {name: team for name in names if (team := team_of(name, patterns))}
-    others = [name for name in names if name not in teams]
-    if teams and others:
-        raise InputError(
-            f"{printable(others[0])} is not named after a team like the others",
-            path=folder,
-            advice=f"Call it {' or '.join(patterns)}, or remove it",
-        )
-    return teams
 
 
 def keep_apart(truth: Path, places: Iterable[Path]) -> tuple[str, ...]:
