@@ -10,9 +10,11 @@ from csv2026_files import vessel_with_plaque, write_sample
 from typer.testing import CliRunner
 
 import podium
+from podium.challenges import get_challenge
 from podium.cli import app
 from podium.model import InputError
 from podium.run.submissions import Submission, opened
+from podium.testing import assert_check_agrees
 
 OPTIONS = {"baseline_seconds": 1.5}
 CASES = ("0001", "0002")
@@ -64,6 +66,8 @@ def test_a_folder_that_holds_nothing_but_an_archive_is_that_archive(val, tmp_pat
     assert run.failures.is_empty()
     assert podium.check("csv2026", teams / "ours", truth=val) == []
     assert podium.check("csv2026", teams / "ours") == []
+    challenge = get_challenge("csv2026", **OPTIONS)
+    assert_check_agrees(challenge, truth=val, submission=teams / "ours", scratch=tmp_path / "damaged")
 
 
 def test_times_lie_beside_the_archive_or_in_it(val, tmp_path):

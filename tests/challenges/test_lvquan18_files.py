@@ -14,6 +14,7 @@ from podium.challenges import get_challenge
 from podium.cli import app
 from podium.model import InputError, Status
 from podium.run import verify_run
+from podium.testing import assert_check_agrees
 
 
 @pytest.fixture
@@ -219,3 +220,26 @@ def test_check_lists_images_without_a_line_beside_those_without_a_number(truth, 
     whats = [problem.what for problem in podium.check("lvquan18", file, truth=truth)]
     assert whats[0] == "A1 is missing or not finite for sub-01-05"
     assert whats[1].startswith("sub-99-01: not in the truth")
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_whatever_happens_to_files_check_and_evaluate_agree(truth, tmp_path, suffix):
+    team = tmp_path / "ours"
+    team.mkdir()
+    WRITERS[suffix](team / f"LVQUAN_ours{suffix}", numbers())
+    assert_check_agrees(get_challenge("lvquan18"), truth=truth, submission=team, scratch=tmp_path / "damaged")
+
+
+def test_check_of_a_folder_of_emailed_files_says_that_they_are_of_several_teams(truth, tmp_path):
+    """One of them could be measured as if it were the whole; that the others would not be is no riddle either."""
+    folder = tmp_path / "mails"
+    folder.mkdir()
+    write_mat(folder / "LVQUAN_alpha.mat", numbers())
+    write_txt(folder / "LVQUAN_beta.txt", numbers())
+    several = "these look like submissions of several teams (alpha, beta): check one file at a time"
+    passed_over = "unexpected file: LVQUAN_alpha.mat is taken in its place"
+    for given, other in ((truth, [("LVQUAN_beta.txt", passed_over)]), (None, [])):
+        problems = podium.check("lvquan18", folder, truth=given)
+        assert [(problem.file, problem.what) for problem in problems] == [("", several), *other]
+        assert all(problem.warning for problem in problems)
+        assert podium.check("lvquan18", folder / "LVQUAN_beta.txt", truth=given) == []

@@ -174,14 +174,14 @@ def test_a_truth_whose_cases_cannot_be_told_any_more_is_named(run):
     assert "the truth: cannot be used (" in result.stdout
 
 
-def test_a_team_that_only_the_measurements_know_is_found(tmp_path):
+def test_a_team_that_only_the_measurements_know_is_refused_or_found(tmp_path):
     verification = landmarks(tmp_path, {"team": {}})
     table = pl.read_parquet(tmp_path / "run" / "measurements.parquet")
-    forge(
-        tmp_path / "run",
-        pl.concat([table, table.with_columns(submission=pl.lit("nobody"), value=pl.lit(0.0))]),
-        roles={"team": "competitor", "nobody": "competitor"},
-    )
+    both = pl.concat([table, table.with_columns(submission=pl.lit("nobody"), value=pl.lit(0.0))])
+    forge(tmp_path / "run", both)
+    with pytest.raises(InputError, match=r"measurements\.parquet holds 'nobody', which run\.json does not know"):
+        verification()
+    forge(tmp_path / "run", both, roles={"team": "competitor", "nobody": "competitor"})
     differing = verification()
     assert {line[0] for line in differing.measurements} == {"nobody"}
     assert differing.measurements[0][2] == "distance was recorded, and does not come out now"

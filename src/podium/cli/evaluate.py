@@ -108,6 +108,8 @@ def evaluate(
             _tell_platform(document)
             say(f"Written to {metrics}.")
             return
+        if socket is not None:
+            raise InputError("--socket says which output of a job counts", advice="It needs --grand-challenge")
         if submissions is None or out is None:
             raise InputError("--truth, --submissions and --out are needed", advice="See podium evaluate --help")
         from podium.run import Limits

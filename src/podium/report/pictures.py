@@ -171,7 +171,8 @@ def _of_cases(data: ReportData, submission: str, inputs: _Inputs, images: Path |
         yield Picture(submission, "missing", remark=sentence)
         return
     try:
-        with opened(Submission(real, path), tuple(inputs.cases.values())) as files:
+        known = Submission(real, path, taken=tuple(given[real].sha256))
+        with opened(known, tuple(inputs.cases.values())) as files:
             for choice in choices:
                 heading = _heading(data, submission, choice)
                 yield from _of_case(data, submission, choice, heading, inputs, files, images)

@@ -9,11 +9,13 @@ from pathlib import Path
 
 from podium.io import noting_files, read_timing
 from podium.model import Case, Challenge, InputError, Status
-from podium.model.errors import printable
+from podium.model.errors import printable, shortened
 from podium.run.engine import found_cases
+from podium.run.jobs import put_out
 from podium.run.measuring import RAISED, CaseJob, Prediction, described, measure_case
 from podium.run.naming import nothing_in_common, teams_within
 from podium.run.submissions import COMPANIONS, JOBS, TIMING, Files, Limits, Submission, keep_apart, opened
+from podium.run.team_names import team_of
 from podium.run.unpacking import ARCHIVES
 
 __all__ = ["Problem", "check_submission"]
@@ -38,8 +40,8 @@ def check_submission(
 
     With the truth, there is a problem that is no warning exactly where an evaluation would refuse something: every case
     is measured. Without it, names, formats and values are checked as far as the challenge can, and nothing is refused
-    that an evaluation would accept, so long as all that is called like a prediction belongs to a case. The truth must
-    not be the submission, lie in it, or hold it.
+    that an evaluation would accept, so long as all that is called like a prediction, or was put out by a job of
+    grand-challenge.org, belongs to a case. The truth must not be the submission, lie in it, or hold it.
     """
     if not predictions.exists():
         raise InputError("there is nothing here", path=predictions)
@@ -56,6 +58,7 @@ def check_submission(
     with opened(Submission(predictions.name, predictions, remarks=remarks), cases, limits=limits) as files:
         timing = files.timing
         problems = _against(challenge, cases, truth, files) if truth is not None else _alone(challenge, cases, files)
+        problems += _of_several(challenge, files)
         if timing is not None:
             names = {case.name for case in cases} if truth is not None else set()
             problems += _warnings(lambda: _timing_problems(timing, names), timing.parent, timing)
@@ -83,6 +86,13 @@ def _against(challenge: Challenge, cases: Sequence[Case], truth: Path, files: Fi
 def _several(files: Files, cases: Sequence[Case]) -> list[Problem]:
     teams = teams_within(files, cases)
     return [Problem("", f"this holds several teams ({teams}): check one of them at a time")] if teams else []
+
+
+def _of_several(challenge: Challenge, files: Files) -> list[Problem]:
+    """Say that files which are whole submissions are of several teams, though one of them could be measured."""
+    teams = {team: None for name in files.top if (team := team_of(name, challenge.single_files))}
+    what = f"these look like submissions of several teams ({shortened(list(teams))}): check one file at a time"
+    return [Problem("", what, warning=True)] if len(teams) > 1 else []
 
 
 def _measured(job: CaseJob, files: Files, path: Path) -> list[Problem]:
@@ -113,6 +123,8 @@ def _alone(challenge: Challenge, naming: Sequence[Case], files: Files) -> list[P
     if JOBS in files.top:  # downloaded from grand-challenge.org, with outputs in folders beside it
         problems.append(Problem(JOBS, "only with the truth can be told which case an output is of", warning=True))
         files.use([JOBS, *(name for name in files.top if files.is_folder(name))])
+        names, more = _put_out(files, names)
+        problems += more
     elif not names and all(problem.warning for problem in problems):
         if several := _several(files, naming):
             return several
@@ -123,6 +135,15 @@ def _alone(challenge: Challenge, naming: Sequence[Case], files: Files) -> list[P
     files.use(names)
     wanted = f": predictions are called {', '.join(challenge.naming)}"
     return problems + [replace(odd, what=odd.what + wanted) for odd in _unexpected(files, ()) if challenge.naming]
+
+
+def _put_out(files: Files, names: list[str]) -> tuple[list[str], list[Problem]]:
+    """Add what jobs put out to what is called like a prediction; without either, a list that cannot be read is told."""
+    try:
+        outputs = [path.relative_to(files.root).as_posix() for path in put_out(files.root / JOBS)]
+    except InputError as error:
+        return names, [] if names else [Problem(JOBS, error.problem)]
+    return list(dict.fromkeys([*names, *outputs])), []
 
 
 def _could_be(name: str, naming: Sequence[str]) -> bool:

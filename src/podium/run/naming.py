@@ -6,14 +6,17 @@ from collections.abc import Sequence
 
 from podium.model import Case
 from podium.model.errors import printable, shortened
-from podium.run.submissions import JOBS, Files
+from podium.run.submissions import JOBS, Files, archive_of
 from podium.run.unpacking import ARCHIVES
 
 __all__ = ["nothing_in_common", "teams_within"]
 
 
 def teams_within(files: Files, cases: Sequence[Case]) -> str:
-    """Name the teams that a folder holds instead of predictions: folders with predictions, and archives; "" if none."""
+    """Name the teams that a folder holds instead of predictions: folders with predictions, and archives; "" if none.
+
+    A folder that holds nothing but an archive is that archive.
+    """
     teams = [
         printable(name)
         for name in files.top
@@ -23,6 +26,8 @@ def teams_within(files: Files, cases: Sequence[Case]) -> str:
 
 
 def _holds_predictions(files: Files, name: str, cases: Sequence[Case]) -> bool:
+    if archive_of(files.root / name, files.limits):
+        return True
     within = Files(files.root / name, cases, limits=files.limits)
     return JOBS in within.top or bool(within.called(cases))
 

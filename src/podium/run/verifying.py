@@ -204,7 +204,8 @@ def _compared(run: Run) -> pl.Expr:
 def _files(name: str, given: Input, run: Run, cases: Sequence[Case], stack: ExitStack) -> Files | str:
     """Return the files of a submission; why it cannot be opened, where it cannot, which fails every case."""
     try:
-        return stack.enter_context(opened(Submission(name, _place(given, run.folder)), cases))
+        submission = Submission(name, _place(given, run.folder), taken=tuple(given.sha256))
+        return stack.enter_context(opened(submission, cases))
     except (InputError, OSError) as error:
         return str(error)
 
