@@ -9,7 +9,7 @@ from pathlib import Path
 
 from podium.io import noting_files, read_timing
 from podium.model import Case, Challenge, InputError, Status
-from podium.model.errors import printable, shortened
+from podium.model.errors import brief, printable, shortened
 from podium.run.engine import found_cases
 from podium.run.jobs import put_out
 from podium.run.measuring import RAISED, CaseJob, Prediction, described, measure_case
@@ -19,6 +19,9 @@ from podium.run.team_names import team_of
 from podium.run.unpacking import ARCHIVES
 
 __all__ = ["Problem", "check_submission"]
+
+_MOST_OF_A_FILE = 50
+_MOST = 1000
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -62,7 +65,19 @@ def check_submission(
         if timing is not None:
             names = {case.name for case in cases} if truth is not None else set()
             problems += _warnings(lambda: _timing_problems(timing, names), timing.parent, timing)
-    return sorted(set(problems))
+    return _fewer(_fewer(problems, _MOST_OF_A_FILE, lambda problem: problem.file), _MOST, lambda _: "")
+
+
+def _fewer(problems: Sequence[Problem], most: int, key: Callable[[Problem], str]) -> list[Problem]:
+    """Return the first problems of each key, those that are no warnings before others, and how many more there are."""
+    groups: dict[str, list[Problem]] = {}
+    for problem in sorted(set(problems), key=lambda problem: (problem.warning, problem)):
+        groups.setdefault(key(problem), []).append(problem)
+    kept = [replace(problem, what=brief(problem.what)) for group in groups.values() for problem in group[:most]]
+    for name, group in groups.items():
+        if more := group[most:]:
+            kept.append(Problem(name, f"… and {len(more):,} more", warning=more[0].warning))
+    return sorted(kept)
 
 
 def _against(challenge: Challenge, cases: Sequence[Case], truth: Path, files: Files) -> list[Problem]:
@@ -153,8 +168,14 @@ def _could_be(name: str, naming: Sequence[str]) -> bool:
 
 
 def _of_file(challenge: Challenge, files: Files, path: Path) -> list[Problem]:
+    prediction = Prediction("", files.root, path, most_bytes=files.limits.prediction_bytes)
+
+    def check() -> list[str]:
+        prediction.check_size()
+        return challenge.check(None, path)
+
     with noting_files() as read:
-        problems = _problems_of(lambda: challenge.check(None, path), files.root, path)
+        problems = _problems_of(check, files.root, path)
     files.use(other.relative_to(files.root).as_posix() for other in read if other.is_relative_to(files.root))
     return problems + _warnings(lambda: _doubts(lambda: challenge.doubts(None, None, path)), files.root, path)
 
