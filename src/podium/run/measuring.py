@@ -19,7 +19,7 @@ from podium.run.submissions import Files, Limits
 
 __all__ = ["RAISED", "SCHEMA", "CaseJob", "Done", "Prediction", "described", "measure_case", "tabulated"]
 
-RAISED = (Exception, SystemExit, pl.exceptions.PanicException)
+RAISED = (Exception, SystemExit, GeneratorExit, pl.exceptions.PanicException)
 """What a file may make Python raise, through whatever library; anything but a person who interrupts."""
 
 _MOST_NAMED = 5  # rows of one file that share a reason are named one by one up to this many
@@ -330,7 +330,10 @@ def _raise_if_machine(error: BaseException) -> None:
 
 def described(error: BaseException) -> str:
     """Return what was raised, shortly."""
-    text = " ".join(str(error).split())[:200]
+    try:
+        text = brief(str(error))[:200]
+    except Exception:  # its words are somebody's code too
+        text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
