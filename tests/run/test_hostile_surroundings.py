@@ -257,7 +257,7 @@ def test_what_is_no_table_is_told_in_one_line(evaluated, tmp_path, content):
 
 @pytest.mark.slow
 def test_a_table_that_ends_a_process_is_told_in_one_line(evaluated, tmp_path):
-    """One byte of a Parquet file makes Polars ask for more memory than there is, and abort; runs of 0.1.0 have no hash."""
+    """One byte of a Parquet file makes Polars ask for more memory than there is, and abort."""
     run = shutil.copytree(evaluated / "run", tmp_path / "run")
     content = bytearray(documents.parquet_bytes(pl.DataFrame({"a": ["x", "y"], "b": [1.0, 2.0]})))
     content[44] = 127

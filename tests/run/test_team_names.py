@@ -16,7 +16,10 @@ def test_names_without_spaces_and_in_one_form():
 
 @pytest.mark.parametrize(
     ("name", "team"),
-    [("LVQUAN_a.mat", "a"), ("lvquan_A b.TXT", "A b"), ("LVQUAN_.mat", ""), ("a.mat", ""), ("LVQUAN_a.zip", "")],
+    [
+        *(("LVQUAN_a.mat", "a"), ("LVQUAN_A b.txt", "A b")),
+        *(("lvquan_a.TXT", ""), ("LVQUAN_.mat", ""), ("a.mat", ""), ("LVQUAN_a.zip", "")),
+    ],
 )
 def test_the_team_of_a_file(name, team):
     assert team_of(name, PATTERNS) == team
