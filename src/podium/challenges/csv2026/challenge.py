@@ -201,7 +201,7 @@ class CSV2026(Challenge):
             return [error.problem]
         return [problem.removeprefix(f"{prediction.name}: ") for problem in unusable]
 
-    def doubts(self, case: Case | None, truth: PlaqueSample | None, prediction: Path) -> list[str]:  # noqa: ARG002
+    def doubts(self, case: Case | None, truth: PlaqueSample | None, prediction: Path) -> list[str]:  # noqa: ARG002  # what every challenge is given
         """Say which view is of another size than the challenge's, empty, or has its labels swapped or is mirrored."""
         doubts = []
         for view, mask in read_sample(prediction).masks.items():

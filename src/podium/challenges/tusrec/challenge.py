@@ -148,7 +148,7 @@ class TUSREC(Challenge):
         with open_prediction(prediction) as opened:
             return self._values(case, truth, errors_of(opened, truth))
 
-    def views(self, case: Case, truth: Scan, prediction: Path, *, images: Path | None = None) -> list[View]:  # noqa: ARG002
+    def views(self, case: Case, truth: Scan, prediction: Path, *, images: Path | None = None) -> list[View]:  # noqa: ARG002  # what every challenge is given
         """Show the frames' way through space, and the error along it; the images themselves show neither."""
         if self._is_report(prediction):
             return []
@@ -179,7 +179,7 @@ class TUSREC(Challenge):
         """No displacement anywhere, which is what 0 stands for."""
         return {BASELINE: Role.BASELINE}
 
-    def measure_built_in(self, name: str, case: Case, truth: Scan) -> list[Value]:  # noqa: ARG002
+    def measure_built_in(self, name: str, case: Case, truth: Scan) -> list[Value]:  # noqa: ARG002  # what every challenge is given
         """Measure no displacement anywhere."""
         return self._values(case, truth, truth.identity)
 
@@ -190,7 +190,7 @@ class TUSREC(Challenge):
         with open_prediction(prediction) as opened:
             return shape_problems(opened) or non_finite(opened)
 
-    def doubts(self, case: Case | None, truth: Scan | None, prediction: Path) -> list[str]:  # noqa: ARG002
+    def doubts(self, case: Case | None, truth: Scan | None, prediction: Path) -> list[str]:  # noqa: ARG002  # what every challenge is given
         """Say that a file is none of the forms that a prediction may have."""
         return [] if _of_known_form(prediction) else ["unexpected file: a prediction is a .h5, a .npz or a folder"]
 
