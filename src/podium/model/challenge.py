@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from podium.model.cube import Cube, Floats, Scores
 from podium.model.errors import InputError
+from podium.model.interfaces import Interface
 from podium.model.measure import SECONDS, Measure
 from podium.model.views import View
 
@@ -289,6 +290,17 @@ class Challenge(BaseModel, ABC):
         if not self.has_demo:
             raise InputError(f"there is no demo of {self.title}", advice="It needs a module demo beside it")
         import_module(f"{type(self).__module__.rpartition('.')[0]}.demo").write(folder, seed=seed)
+
+    # Running algorithms.
+
+    @property
+    def interface(self) -> Interface | None:
+        """How participants' algorithms are asked; by default, `INTERFACE` in the module `interface` beside this one."""
+        package = type(self).__module__.rpartition(".")[0]
+        if not package or find_spec(f"{package}.interface") is None:
+            return None
+        made: Interface = import_module(f"{package}.interface").INTERFACE
+        return made
 
     # Scoring.
 
