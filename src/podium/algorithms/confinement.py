@@ -54,7 +54,7 @@ class Confined(ABC):
 
     @abstractmethod
     def wait(self, seconds: float) -> Exit:
-        """Wait until it ends by itself, breaks a limit, or the time is over (then it is ended): nothing of it is left."""
+        """Wait until it ends by itself, breaks a limit or its time is over, which ends it: nothing of it is left."""
 
     @abstractmethod
     def stop(self) -> Exit:

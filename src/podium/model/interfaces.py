@@ -78,6 +78,6 @@ class Interface(ABC):
         """
         raise InputError("this challenge has no frames", advice="Leave --frames away")
 
-    def write_frames(self, question: Question, answers: Iterator[npt.NDArray[Any]], inputs: Path, folder: Path) -> None:  # noqa: ARG002
+    def write_frames(self, question: Question, answers: Iterator[npt.NDArray[Any]], inputs: Path, folder: Path) -> None:
         """Write the answers to all frames into the output folder, as an algorithm itself would have."""
         raise NotImplementedError
