@@ -3,6 +3,7 @@
 from podium.model.challenge import TOLERANCE_SCALES, Case, Challenge, OrganisersKeys, Role, Status, Value
 from podium.model.cube import Column, Cube, Floats, Scores
 from podium.model.errors import InputError
+from podium.model.handed import Handed
 from podium.model.interfaces import Interface, Question
 from podium.model.labelmap import LARGEST_LABEL, LONGEST_MM, SHORTEST_MM, Box, LabelMap, as_labels
 from podium.model.leaderboard import Entry, Leaderboard
@@ -29,6 +30,7 @@ __all__ = [
     "Direction",
     "Entry",
     "Floats",
+    "Handed",
     "InputError",
     "Interface",
     "LabelMap",
