@@ -221,7 +221,7 @@ def _times(cube: Cube, weights: Floats, edition: str) -> _Times:
     frames = _frames(cube)
     timed = ~np.isnan(cube.seconds).any(axis=1, keepdims=True)
     seconds = np.where(timed, cube.seconds, np.nan)
-    loaded = _loading(cube, edition) & timed[:, 0]
+    loaded = _loading(cube, edition) & ~np.isnan(cube.seconds).any(axis=1)
     line = _fitted(seconds, frames, weights, edition, loaded)
     total = np.where(np.isnan(line.slope), np.nan, weighted_sum(seconds, weights))
     # Which case is a team's slowest is decided on the full data.
