@@ -7,12 +7,13 @@ from podium.model.handed import Handed
 from podium.model.interfaces import Interface, Question
 from podium.model.labelmap import LARGEST_LABEL, LONGEST_MM, SHORTEST_MM, Box, LabelMap, as_labels
 from podium.model.leaderboard import Entry, Leaderboard
-from podium.model.measure import NOT_RANKED, SECONDS, Measure, Price, Purpose, shown_number
+from podium.model.measure import LOADING, NOT_RANKED, SECONDS, Measure, Price, Purpose, shown_number
 from podium.model.metric import UNDEFINED, Direction, Metric
 from podium.model.views import Agreement, Curves, Line, Panel, Paths, Slices, View
 
 __all__ = [
     "LARGEST_LABEL",
+    "LOADING",
     "LONGEST_MM",
     "NOT_RANKED",
     "SECONDS",
