@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -51,7 +52,9 @@ class Handed(ABC):
         if not shape:
             yield self.rows(name, 0, 1)
             return
-        row = int(np.prod(shape[1:], dtype=object)) * dtype.itemsize
+        row = math.prod(shape[1:]) * dtype.itemsize
+        if not row:
+            return
         if row > LARGEST_ROW_BYTES:
             raise InputError(f"'{name}' is too large to be handed over: {' × '.join(map(str, shape))}", path=self.case)
         step = max(1, self.piece_bytes // max(1, row))
