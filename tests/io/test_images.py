@@ -108,7 +108,7 @@ def test_a_large_image_is_read_in_pieces(tmp_path):
 def test_an_image_that_was_cut_short_is_refused(tmp_path, name):
     write_label_map(tmp_path / name, LabelMap.from_array(np.random.default_rng(1).integers(0, 9, (20, 20, 20))))
     (tmp_path / name).write_bytes((tmp_path / name).read_bytes()[:-2000])
-    with pytest.raises(InputError, match="ends too early|cut short"):
+    with pytest.raises(InputError, match=r"ends too early|cut short"):
         read_image(tmp_path / name)
 
 
