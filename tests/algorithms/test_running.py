@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import threading
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -55,7 +54,7 @@ def run(places, *algorithms, challenge=None, ask=ask_plainly, confinement=None, 
         challenge or AskedLandmarks(),
         algorithms,
         ask=ask,
-        confine=lambda _: confinement or PlainConfinement(),
+        confine=lambda *_: confinement or PlainConfinement(),
         **{"allowance": Allowance(case_seconds=60), **places, **given},
     )
 
@@ -505,19 +504,18 @@ def test_folders_that_are_not_ours_stay_as_they_are(places):
     assert listed(places["out"]) == ["thesis.txt"]
 
 
-def test_a_folder_of_an_algorithm_must_not_lead_to_the_truth(places, tmp_path):
-    class Isolated(PlainConfinement):
-        isolated = True
-
-    home = tmp_path / "home"
-    home.mkdir()
-    run(places, python("a", folder=home), confinement=Isolated())
-    shutil.rmtree(places["out"])
-    for given in ({"folder": tmp_path}, {"folder": home, "reads": (places["truth"],)}, {"reads": (places["inputs"],)}):
-        with pytest.raises(InputError, match=r"a could read .* from here"):
-            run(places, python("a", **given), confinement=Isolated())
-        with suppress(FileNotFoundError):
-            shutil.rmtree(places["out"])
+def test_where_it_runs_is_told_what_must_not_be_seen(places):
+    hidden = []
+    run_algorithms(
+        places["out"],
+        AskedLandmarks(),
+        [python("a")],
+        inputs=places["inputs"],
+        truth=places["truth"],
+        ask=ask_plainly,
+        confine=lambda _, folders: hidden.extend(folders) or PlainConfinement(),
+    )
+    assert hidden == [places["inputs"], places["truth"], places["out"]]
 
 
 def test_a_challenge_without_an_interface_is_refused(places):

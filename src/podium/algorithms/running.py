@@ -23,6 +23,7 @@ from typing import TypeAlias
 
 from podium.algorithms.confinement import Confinement
 from podium.algorithms.machine import Hardware
+from podium.algorithms.removing import remove
 from podium.algorithms.specs import Algorithm, Allowance
 from podium.algorithms.teams import Ask, TeamRun, Way
 from podium.algorithms.timings import TeamTiming, comparability, read_timings
@@ -38,7 +39,8 @@ _SCRATCH = ".scratch"
 _SEED = 14
 BASELINE_OPTION = "baseline_seconds"
 """What an option is called that takes a baseline's mean time per case."""
-Confine: TypeAlias = Callable[[Algorithm], Confinement]
+Confine: TypeAlias = Callable[[Algorithm, Sequence[Path]], Confinement]
+"""Where an algorithm runs that must not see some folders."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +140,9 @@ def run_algorithms(
             _clear(out)
         (out / _MARK).touch()
         scratch = out / _SCRATCH
-        shutil.rmtree(scratch, ignore_errors=True)  # of a run that was killed
-        stack.callback(shutil.rmtree, scratch, ignore_errors=True)
+        remove(scratch, aside=out)  # of a run that was killed
+        stack.callback(remove, scratch, aside=out)
+        scratch.mkdir()
         growing = None
         if truth is not None:
             places = {"truth": truth, "submissions": out / "submissions"}
@@ -281,18 +284,9 @@ def _with_truth(
 
 
 @contextmanager
-def _confined(algorithm: Algorithm, confine: Confine, secret: Sequence[Path]) -> Iterator[Confinement]:
-    """Make ready to run an algorithm, from where nothing is in reach that it must not see."""
-    confinement = confine(algorithm)
-    readable = [algorithm.folder, *algorithm.reads] if confinement.isolated else []
-    for place in (place.resolve() for place in readable if place is not None):
-        for hidden in (path.resolve() for path in secret):
-            if place == hidden or place in hidden.parents or hidden in place.parents:
-                raise InputError(
-                    f"{algorithm.name} could read {hidden} from here",
-                    path=place,
-                    advice="Put the algorithm, and all that it reads, into a folder of its own",
-                )
+def _confined(algorithm: Algorithm, confine: Confine, hidden: Sequence[Path]) -> Iterator[Confinement]:
+    """Make ready to run an algorithm where it does not see what it must not."""
+    confinement = confine(algorithm, hidden)
     try:
         confinement.prepare(algorithm)
         yield confinement

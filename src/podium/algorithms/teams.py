@@ -19,6 +19,7 @@ import numpy as np
 from podium import __version__
 from podium.algorithms.confinement import Confined, Confinement
 from podium.algorithms.machine import Hardware, Workload, others_between, others_now
+from podium.algorithms.removing import remove
 from podium.algorithms.specs import Algorithm, Allowance, Bind, Ending, Outcome
 from podium.algorithms.timings import CaseTiming, Repeat, Surroundings, TeamTiming
 from podium.io import digest
@@ -123,7 +124,7 @@ class TeamRun:
         """Ask about all cases that are not known yet; `done` is told of each that is."""
         if self.why_anew:
             for folder in (self._predictions, self._answers, self._logs):
-                shutil.rmtree(folder, ignore_errors=True)
+                self._remove(folder)
         for folder in (self._predictions, self._answers, self._logs, self._path.parent):
             folder.mkdir(parents=True, exist_ok=True)
         left = [question for question in questions if not self._knows(question)]
@@ -139,7 +140,7 @@ class TeamRun:
             if self._way.interface.joins:
                 self._join()
             self._change(ended=datetime.now(UTC))
-        _remove(self._answers)
+        self._remove(self._answers)
         self._write_table()
         return self._timing
 
@@ -270,7 +271,7 @@ class TeamRun:
                 if growing is not None:
                     growing.measure(team, question.name)
                     if not self._way.keep:
-                        _remove(place)
+                        self._remove(place)
                 return outcome
         if growing is not None:
             failure = CaseTiming(repeats=(Repeat.of(outcome, others=None),))
@@ -282,15 +283,21 @@ class TeamRun:
         folder = self._answers if self._way.interface.joins else self._predictions
         if isinstance(answer, Handed):
             place = folder / question.name
-            _remove(place)
+            self._remove(place)
             _write_arrays(answer, place)
             return place
         if any(path.is_symlink() for path in (answer, *(answer.rglob("*") if answer.is_dir() else ()))):
             raise InputError("the answer is, or holds, a link, which is not followed")
         place = folder / self._way.interface.file_name(question, answer)
-        _remove(place)
-        answer.replace(place)
+        self._remove(place)
+        try:
+            answer.replace(place)
+        except PermissionError:
+            raise InputError("the answer is a folder that nobody else may open") from None
         return place
+
+    def _remove(self, place: Path) -> None:
+        remove(place, aside=self._way.scratch)
 
     # What a team has in the end.
 
@@ -303,7 +310,7 @@ class TeamRun:
             for case in self._way.growing.cases:
                 self._way.growing.measure(self._timing.team, case)
             if not self._way.keep:
-                _remove(self._predictions)
+                self._remove(self._predictions)
                 self._predictions.mkdir()
 
     def _write_table(self) -> None:
@@ -318,17 +325,10 @@ def _failed(outcome: Outcome, ending: Ending, reason: str) -> Outcome:
     )
 
 
-def _remove(place: Path) -> None:
-    if place.is_dir() and not place.is_symlink():
-        shutil.rmtree(place)
-    else:
-        place.unlink(missing_ok=True)
-
-
 def _write_arrays(arrays: Handed, folder: Path) -> None:
     """Write arrays as NAME.npy into a folder, which appears complete or not at all, and in pieces."""
     partial = folder.with_name(f".{folder.name}.part")
-    _remove(partial)
+    shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
     try:
         for name, (shape, dtype) in arrays.headers.items():
