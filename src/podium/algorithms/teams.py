@@ -125,7 +125,8 @@ class TeamRun:
         if self.why_anew:
             for folder in (self._predictions, self._answers, self._logs):
                 self._remove(folder)
-        for folder in (self._predictions, self._answers, self._logs, self._path.parent):
+        joins = self._way.interface.joins
+        for folder in (self._predictions, self._logs, self._path.parent, *([self._answers] if joins else [])):
             folder.mkdir(parents=True, exist_ok=True)
         left = [question for question in questions if not self._knows(question)]
         for _ in range(len(questions) - len(left)):
@@ -140,7 +141,8 @@ class TeamRun:
             if self._way.interface.joins:
                 self._join()
             self._change(ended=datetime.now(UTC))
-        self._remove(self._answers)
+        if joins:
+            self._remove(self._answers)
         self._write_table()
         return self._timing
 
@@ -215,7 +217,7 @@ class TeamRun:
         way = self._way
         asked = list(chain.from_iterable([question] * way.repeat for question in questions))
         scratch.mkdir(parents=True, exist_ok=True)
-        start = Workload.now()
+        others = _Others(doubtful=way.jobs > 1, warm_up=way.warm_up)
         outcomes = way.ask(
             self._algorithm,
             confinement,
@@ -229,13 +231,12 @@ class TeamRun:
         )
         with closing(outcomes):  # type: ignore[type-var]  # a generator, so that nothing is left running
             for question, outcome in zip(asked, outcomes, strict=True):
-                others = others_between(start, Workload.now(), algorithm_seconds=outcome.processor_seconds)
+                busy = others.until(outcome)
                 if stopping is not None and stopping.is_set():
                     return
                 with self._lock:
-                    if self._take(question, outcome, others=others if way.jobs == 1 else None):
+                    if self._take(question, outcome, others=busy):
                         done()
-                start = Workload.now()
 
     def _take(self, question: Question, outcome: Outcome, *, others: float | None) -> bool:
         """Keep what came of a question, and return whether all is known of that case."""
@@ -317,6 +318,23 @@ class TeamRun:
         """Write timing.csv beside the predictions; elsewhere if one file is a submission, with rows of its own."""
         joins = self._way.interface.joins
         self._timing.write_table(self._path.with_suffix(".csv") if joins else self._predictions / "timing.csv")
+
+
+class _Others:
+    """How many processors others keep busy, from one time to the next that an algorithm's own use is known."""
+
+    def __init__(self, *, doubtful: bool, warm_up: bool) -> None:
+        self._doubtful, self._unknown = doubtful, warm_up
+        self._since = Workload.now()
+
+    def until(self, outcome: Outcome) -> float | None:
+        """Return it, None where it cannot be told: what runs side by side, or is not counted, is nobody else's."""
+        if outcome.processor_seconds is None or self._doubtful:
+            return None
+        now = Workload.now()
+        busy = None if self._unknown else others_between(self._since, now, algorithm_seconds=outcome.processor_seconds)
+        self._since, self._unknown = now, False
+        return busy
 
 
 def _failed(outcome: Outcome, ending: Ending, reason: str) -> Outcome:
