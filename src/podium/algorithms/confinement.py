@@ -25,12 +25,15 @@ class Exit:
         In words: `exit code 3`, `killed by SIGSEGV`, `more than 4 GiB of memory`.
     processor_seconds, peak_bytes
         Of all its processes, as far as that can be told.
+    ended
+        When the program itself had ended, by `time.perf_counter`, where that is known: what it left may end later.
     """
 
     ending: Ending
     reason: str = ""
     processor_seconds: float | None = None
     peak_bytes: int | None = None
+    ended: float | None = None
 
 
 class Confined(ABC):
@@ -66,6 +69,10 @@ class Confinement(ABC):
 
     isolated: bool
     """Whether network, files and processes of ours are out of reach."""
+
+    def seen(self, bind: Bind) -> str:
+        """Return under which path a program sees what is bound: its target, unless nothing is mounted."""
+        return bind.target
 
     @abstractmethod
     def prepare(self, algorithm: Algorithm) -> None:

@@ -8,6 +8,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Literal
 
+from podium.model import Handed
+
 __all__ = ["Algorithm", "Allowance", "Bind", "Ending", "Outcome", "Protocol", "Spans"]
 
 Protocol = Literal["case", "many", "frames"]
@@ -143,7 +145,7 @@ class Outcome:
     processor_seconds, peak_bytes
         Of all its processes, as far as that can be told.
     answer
-        Where the prediction lies, if there is one.
+        Where the prediction lies, or its arrays where they are handed over without a file; None if there is none.
     """
 
     case: str
@@ -152,4 +154,4 @@ class Outcome:
     spans: Spans = Spans()
     processor_seconds: float | None = None
     peak_bytes: int | None = None
-    answer: Path | None = None
+    answer: Path | Handed | None = None

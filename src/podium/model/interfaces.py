@@ -40,6 +40,10 @@ class Interface(ABC):
     An author must give three members: `questions`, `lay_out` and `answer`.
     """
 
+    allowance: ClassVar[Mapping[str, float]] = {}
+    """How much the rules allow, where they say so: `case_seconds`, `frame_seconds`, `load_seconds` and other names of
+    an `Allowance`."""
+
     answers_inside: ClassVar[str] = ""
     """Where inside its inputs an algorithm leaves its answers, if not in a folder of their own."""
 
@@ -62,6 +66,11 @@ class Interface(ABC):
     def join(self, predictions: Sequence[Path], folder: Path) -> None:  # noqa: ARG002
         """Make one file of the predictions of all cases, where that is what a submission is; by default, nothing."""
         return
+
+    @property
+    def joins(self) -> bool:
+        """Whether one file is a whole submission: whether there is a `join`."""
+        return type(self).join is not Interface.join
 
     # Where an algorithm may be a function in Python.
 

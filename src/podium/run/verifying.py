@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from podium.io import digest, json_text
-from podium.model import Case, InputError, Role, Status
+from podium.model import LOADING, Case, InputError, Role, Status
 from podium.run.measuring import CaseJob, Prediction, measure_case
 from podium.run.record import Input
 from podium.run.results import leaderboard_document
@@ -169,7 +169,7 @@ def _remeasured(
     run: Run, truth: Path, cases: list[Case], sample: int, seed: int, progress: Callable[[int, int], None] | None
 ) -> tuple[tuple[str, ...], list[tuple[str, str, str]]]:
     """Measure some cases again; return which, and what came out differently: submission, case and what."""
-    challenge, time = run.challenge, run.challenge.time.name
+    challenge, times = run.challenge, [run.challenge.time.name, LOADING.name]
     chosen = sorted(random.Random(seed).sample(cases, min(sample, len(cases))), key=lambda case: case.name)
     differences: list[tuple[str, str, str]] = []
     with ExitStack() as stack:
@@ -185,7 +185,7 @@ def _remeasured(
             again = measure_case(CaseJob(challenge, case, truth, (*predictions, *built_in), {})).part
             faults = [(name, case.name, what) for name, what in again.faults]
             differences += [fault for fault in faults if fault not in run.record.faults]
-            differences += _differences(run.measurements.filter(pl.col("metric") != time), again.table)
+            differences += _differences(run.measurements.filter(~pl.col("metric").is_in(times)), again.table)
             if progress is not None:
                 progress(number, len(chosen))
     return tuple(case.name for case in chosen), differences
@@ -272,7 +272,8 @@ def twins(
 
     `time` is the measure of time, which copies need not share.
     """
-    rows = table.filter((pl.col("unit") == "") & (pl.col("metric") != time) & pl.col("submission").is_in(names))
+    timed = pl.col("metric").is_in([time, LOADING.name])
+    rows = table.filter((pl.col("unit") == "") & ~timed & pl.col("submission").is_in(names))
     measured: dict[str, dict[str, tuple[Any, ...]]] = {name: {} for name in names}
     for (name, case), own in rows.sort(_KEYS).group_by(["submission", "case"], maintain_order=True):
         if not own["status"].is_in([Status.MISSING.value, Status.INVALID.value]).all():
