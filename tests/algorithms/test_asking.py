@@ -5,7 +5,7 @@ import sys
 
 import pytest
 from asked import ALLOWANCE, Doubling, DoublingInside, Trial, content_of
-from programs import DOUBLES, FRAMES, FUNCTION, MANY
+from asked_programs import DOUBLES, FRAMES, FUNCTION, MANY
 
 from podium.algorithms.asking import ask_cases
 from podium.algorithms.specs import Algorithm, Allowance, Ending

@@ -5,7 +5,7 @@ import textwrap
 import numpy as np
 import pytest
 from asked import Trial
-from programs import FUNCTION
+from asked_programs import FUNCTION
 
 from podium.algorithms import handing
 from podium.algorithms.specs import Allowance, Ending

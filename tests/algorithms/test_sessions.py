@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 from asked import Doubling, Trial, content_of
-from programs import BY_HAND, FRAMES, MANY
+from asked_programs import BY_HAND, FRAMES, MANY
 
 from podium.algorithms import conversation, sessions
 from podium.algorithms.specs import Allowance, Ending

@@ -1,54 +1,90 @@
-"""Scripts of participants, honest ones."""
+"""Programs that do harm or good, run where an algorithm runs, and the proof that nothing of them is left."""
 
-DOUBLES = """
-    import sys
-    from pathlib import Path
-    inputs, outputs = map(Path, sys.argv[1:])
-    (outputs / "answer.txt").write_text(str(2 * int((inputs / "number.txt").read_text())))
-"""
+from __future__ import annotations
 
-MANY = """
-    from pathlib import Path
-    import podium_worker
+import dataclasses
+import os
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
-    def predict(inputs, outputs):
-        Path(outputs, "answer.txt").write_text(str(2 * int(Path(inputs, "number.txt").read_text())))
+from podium.algorithms.confinement import Confined, Confinement, Exit
+from podium.algorithms.processes import marked
+from podium.algorithms.specs import Algorithm, Allowance, Bind
 
-    podium_worker.answer_cases(predict)
-"""
+MEBIBYTE = 2**20
+SMALL = Allowance(memory_bytes=96 * MEBIBYTE, processes=24, output_bytes=4 * MEBIBYTE)
+PYTHON = (sys.executable, "-I", "-S", "-c")
 
-FRAMES = """
-    import podium_worker
 
-    def start(known):
-        assert known["rate"] == 4.5
-        return lambda frame: (frame + known["first"]).astype("u1")
+@dataclasses.dataclass
+class Stage:
+    """Where a program is tried: folders for a case, and a secret beside them."""
 
-    podium_worker.answer_frames(start)
-"""
+    folder: Path
+    confinement: Confinement
+    marker: str = dataclasses.field(default_factory=lambda: uuid.uuid4().hex)
 
-FUNCTION = """
-    import numpy as np
+    def __post_init__(self) -> None:
+        self.input, self.output, self.truth = (self.folder / name for name in ("in", "out", "truth"))
+        for folder in (self.input, self.output, self.truth):
+            folder.mkdir()
+        (self.input / "case.txt").write_text("forty-two\n")
+        (self.truth / "secret.txt").write_text("the truth")
+        self.log = self.folder / "log"
 
-    def predict(number):
-        return {"double": np.full((number, 2), 2.0 * number, np.float32), "single": np.array(number)}
-"""
+    def start(self, *words: str, allowance: Allowance = SMALL, pipes: bool = False, **changes: object) -> Confined:
+        """Start a program, `{input}` and `{output}` filled in."""
+        binds = [Bind(self.input, "/input"), Bind(self.output, "/output", writable=True)]
+        where = dict(zip(("input", "output"), map(self.confinement.seen, binds), strict=True))
+        algorithm = Algorithm("team", command=words, environment={"PODIUM_TEST": self.marker})
+        algorithm = dataclasses.replace(algorithm, **changes)
+        self.confinement.prepare(algorithm)
+        return self.confinement.start(
+            algorithm,
+            [word.replace("{input}", where["input"]).replace("{output}", where["output"]) for word in words],
+            binds=binds,
+            output=self.output,
+            allowance=allowance,
+            log=self.log,
+            pipes=pipes,
+        )
 
-BY_HAND = """
-    import json, os, sys, time
-    from pathlib import Path
+    def run(self, *words: str, seconds: float = 60, allowance: Allowance = SMALL, **changes: object) -> Exit:
+        """Run a program to its end."""
+        return self.start(*words, allowance=allowance, **changes).wait(seconds)
 
-    def say(document):
-        text = document if isinstance(document, str) else json.dumps(document)
-        os.write(1, text.encode() + b"\\n")
+    def said(self) -> str:
+        """Return what stands in the log."""
+        return self.log.read_text(errors="replace")
 
-    def write(question, text="fine"):
-        Path(question["output"], "answer.txt").write_text(text)
 
-    def asked():
-        return json.loads(sys.stdin.readline())
+def mounts() -> set[str]:
+    return set(Path("/proc/self/mounts").read_text().splitlines())
 
-    def is_after(name):
-        return os.path.exists(name)
-"""
-"""The line protocol without the helper: what follows says and asks itself."""
+
+def open_handles() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def groups() -> list[str]:
+    """Return the groups of processes that were made by this process."""
+    return [
+        folder for folder, _, _ in os.walk("/sys/fs/cgroup") if Path(folder).name.startswith(f"podium-{os.getpid()}-")
+    ]
+
+
+@contextmanager
+def nothing_left(stage: Stage) -> Iterator[None]:
+    """Assert that no process, mount, group, file or open handle of a program is there at the end."""
+    mounted, handles = mounts(), open_handles()
+    homes = set(Path("/tmp").glob("podium-home-*"))
+    yield
+    assert marked(f"PODIUM_TEST={stage.marker}") == []
+    assert mounts() == mounted
+    assert groups() == []
+    assert open_handles() <= handles
+    assert set(Path("/tmp").glob("podium-home-*")) <= homes
+    assert {path.name for path in stage.folder.iterdir()} <= {"in", "out", "truth", "log", "home", "model"}
