@@ -105,12 +105,15 @@ class Plain(Confinement):
     @property
     def running(self) -> list[int]:
         """Return the groups of processes of which any is left."""
-        return [program.process.pid for program in self.programs if _lives(program.process.pid)]
+        groups = {program.process.pid for program in self.programs}
+        return sorted(groups & {group for state, group in _processes() if state not in "ZX"})
 
 
-def _lives(group: int) -> bool:
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True
+def _processes() -> list[tuple[str, int]]:
+    """Return state and group of every process."""
+    processes = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, _, group, *_ = path.read_text().rpartition(")")[2].split()
+            processes.append((state, int(group)))
+    return processes

@@ -108,6 +108,8 @@ def keep(places: Places, *, most_bytes: int, ended: bool) -> None:
     """
     room = most_bytes
     try:
+        if not stat.S_ISDIR(places.output.lstat().st_mode):
+            raise BrokenError(Ending.WRONG_OUTPUT, "it put something else where its output folder was", goes_on=True)
         for folder, folders, files, handle in os.fwalk(places.output, onerror=_raise):
             inside = Path(folder).relative_to(places.output)
             if not ended:
