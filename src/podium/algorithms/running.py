@@ -139,7 +139,7 @@ def run_algorithms(
         if restart:
             _clear(out)
         (out / _MARK).touch()
-        scratch = out / _SCRATCH
+        scratch = out.absolute() / _SCRATCH  # a program is started elsewhere
         remove(scratch, aside=out)  # of a run that was killed
         stack.callback(remove, scratch, aside=out)
         scratch.mkdir()
@@ -151,7 +151,7 @@ def run_algorithms(
         way = Way(
             challenge=challenge.name,
             interface=interface,
-            out=out,
+            out=out.absolute(),
             scratch=scratch,
             ask=ask,
             allowance=allowance or Allowance(),
