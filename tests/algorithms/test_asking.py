@@ -4,8 +4,9 @@ import contextlib
 import sys
 
 import pytest
-from asked import ALLOWANCE, Doubling, DoublingInside, Trial, content_of
+from asked import ALLOWANCE, Trial, content_of
 from asked_programs import DOUBLES, FRAMES, FUNCTION, MANY
+from doubling import Doubling, DoublingInside
 
 from podium.algorithms.asking import ask_cases
 from podium.algorithms.specs import Algorithm, Allowance, Ending

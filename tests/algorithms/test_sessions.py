@@ -5,8 +5,9 @@ import time
 
 import numpy as np
 import pytest
-from asked import Doubling, Trial, content_of
+from asked import Trial, content_of
 from asked_programs import BY_HAND, FRAMES, MANY
+from doubling import Doubling
 
 from podium.algorithms import conversation, sessions
 from podium.algorithms.specs import Allowance, Ending

@@ -1,7 +1,7 @@
 """The folders of a case."""
 
 import pytest
-from asked import INTERFACE, Doubling
+from doubling import INTERFACE, Doubling
 
 from podium.algorithms.reasons import BrokenError
 from podium.algorithms.specs import Ending

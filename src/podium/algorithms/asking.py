@@ -19,6 +19,7 @@ from podium.algorithms.handing import HandedByProcess
 from podium.algorithms.reasons import BrokenError, explained
 from podium.algorithms.sessions import Session, Watch
 from podium.algorithms.specs import Algorithm, Allowance, Bind, Ending, Outcome
+from podium.algorithms.surroundings import whole
 from podium.algorithms.workspace import Places, Workspace, file_name, keep
 from podium.model import Handed, InputError, Interface, Question
 
@@ -305,13 +306,12 @@ class _Function(_Many):
     def words(self) -> list[str]:
         module, root = _module_of(self.interface)
         file, _, name = self.algorithm.function.rpartition(":")
-        function = f"{(self.algorithm.folder or Path()).absolute() / file}:{name}"
+        function = f"{whole((self.algorithm.folder or Path()) / file)}:{name}"
         return [sys.executable, "-P", "-B", _host.__file__, module, str(root.parent), function]
 
     def binds(self) -> list[Bind]:
-        root = _module_of(self.interface)[1]
-        needed = {Path(sys.prefix), Path(sys.base_prefix), Path(_host.__file__).parents[1], root}
-        return [*super().binds(), *(Bind(path, str(path)) for path in sorted(needed) if path != Path("/usr"))]
+        needed = {Path(_host.__file__).parents[1], _module_of(self.interface)[1]}
+        return [*super().binds(), *(Bind(path, str(path)) for path in sorted(needed))]
 
 
 def _module_of(interface: Interface) -> tuple[str, Path]:
