@@ -7,6 +7,8 @@ import pytest
 from asked import Trial
 from tusrec_files import NAME, displacement_sets, random_motion, write_prediction, write_truth
 
+from podium.algorithms.asking import ask_cases
+from podium.algorithms.specs import Algorithm, Allowance
 from podium.challenges import get_challenge
 from podium.model import InputError
 
@@ -82,6 +84,43 @@ def test_transforms_are_handed_over_as_well(tmp_path, scan):
 def test_what_is_wrong_is_said(tmp_path, scan, change, problem):
     with pytest.raises(InputError, match=f"^{NAME}: .*{problem}"):
         measured_both_ways(tmp_path, scan, scan[1], change=f"(np.seterr(all='ignore'), {change})[1]")
+
+
+def test_the_organisers_function_is_asked(tmp_path, scan):
+    """As participants submit it: called with frames, landmarks, calibration and device, returning the four sets."""
+    challenge = get_challenge("tusrec")
+    [case] = challenge.cases(scan[0])
+    truth = challenge.load(case)
+    prediction = write_prediction(tmp_path / "files", NAME, scan[1])
+    trial = Trial(tmp_path)
+    np.savez(trial.home / "arrays.npz", **scan[1])
+    path = trial.script(
+        f"""
+        import numpy as np
+        from pathlib import Path
+
+        def predict_ddfs(frames, landmark, data_path_calib, device):
+            assert frames.shape == (41, *{SHAPE}) and landmark.shape == (4, 3) and device == "cpu"
+            assert Path(data_path_calib).read_text().startswith("title")
+            arrays = np.load(Path(__file__).with_name("arrays.npz"))
+            return arrays["GP"], arrays["GL"], arrays["LP"], arrays["LL"]
+        """
+    )
+    algorithm = Algorithm("team", function=f"{path}:predict_ddfs", folder=trial.home)
+    questions = challenge.interface.questions(scan[0])
+    for outcome in ask_cases(
+        algorithm,
+        trial.confinement,
+        challenge.interface,
+        questions,
+        allowance=Allowance(),
+        scratch=trial.scratch,
+        logs=trial.logs,
+    ):
+        assert (outcome.case, outcome.reason) == (NAME, "")
+        handed = challenge.measure_handed(case, truth, outcome.answer)
+    assert handed == challenge.measure(case, truth, prediction)
+    trial.assert_nothing_is_left()
 
 
 def test_little_memory_is_taken_for_a_long_scan(tmp_path):
