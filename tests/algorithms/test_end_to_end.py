@@ -68,6 +68,7 @@ def test_tracking(demo, tmp_path, protocol):
         assert ran.timings["team"].loading is None
 
 
+@pytest.mark.heavy
 def test_one_sheet_of_all_hearts(demo, tmp_path):
     truth = demo("lvquan18")
     ran = podium.run_algorithm(
@@ -78,6 +79,7 @@ def test_one_sheet_of_all_hearts(demo, tmp_path):
     assert [path.name for path in (tmp_path / "out" / "submissions" / "team").iterdir()] == ["LVQUAN_team.csv"]
 
 
+@pytest.mark.heavy
 def test_the_time_of_a_baseline_on_this_machine(demo, tmp_path):
     truth = demo("csv2026")
     (truth / "challenge.toml").unlink(missing_ok=True)
@@ -118,6 +120,7 @@ def test_a_function_whose_arrays_are_never_written(demo, tmp_path):
     assert ran.timings["still"].loading > 0
 
 
+@pytest.mark.heavy
 def test_many_cases_at_once_where_time_does_not_count(demo, tmp_path):
     truth = demo("kits21", 3)
     ran = podium.run_algorithm(
