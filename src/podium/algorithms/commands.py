@@ -34,6 +34,8 @@ _MARKER = "PODIUM_PROGRAM"
 class Bubblewrapped(Confinement):
     """Commands behind walls: without network and other processes, with only those files that they need, read-only.
 
+    A command ends with the thread that started it.
+
     Parameters
     ----------
     hidden
