@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from programs import MEBIBYTE, PYTHON, SMALL, Stage, nothing_left
 
-from podium.algorithms.cgroups import Group
+from podium.algorithms.cgroups import ControlGroup
 from podium.algorithms.commands import Bubblewrapped, Unconfined
 from podium.algorithms.processes import marked
 from podium.algorithms.recording import LARGEST_LOG
@@ -41,7 +41,7 @@ def stage(request, tmp_path, monkeypatch):
     if place == "walls" and NO_WALLS:
         pytest.skip(NO_WALLS)
     if place.endswith("no group"):
-        monkeypatch.setattr(Group, "made", lambda _: None)
+        monkeypatch.setattr(ControlGroup, "made", lambda _: None)
     hidden = [tmp_path / "truth"]
     stage = Stage(tmp_path, Bubblewrapped(hidden=hidden) if place.startswith("walls") else Unconfined())
     with nothing_left(stage):
@@ -347,6 +347,34 @@ def test_one_that_changes_its_inputs(stage):
     assert len(list(stage.input.iterdir())) == 1
 
 
+@behind_walls
+def test_an_output_folder_among_the_inputs(stage):
+    (stage.input / "answers").mkdir()
+    program = stage.confinement.start(
+        Algorithm("team"),
+        ["sh", "-c", "echo x >/input/answers/x; echo x >/input/x; ls /input"],
+        binds=[Bind(stage.output, "/input/answers", writable=True), Bind(stage.input, "/input")],
+        output=stage.output,
+        allowance=SMALL,
+        log=stage.log,
+    )
+    assert program.wait(60).ending is Ending.ANSWERED
+    assert (stage.output / "x").read_text() == "x\n"
+    assert "Read-only" in stage.said()
+    assert stage.said().endswith("answers\ncase.txt\n")
+
+
+@behind_walls
+def test_what_cannot_be_ended_is_told(stage, monkeypatch):
+    """A fault of ours is not waited for without end."""
+    program = stage.start("sleep", "300")
+    end = program._end
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)
+    monkeypatch.setattr(program, "_end", lambda: (end(), 1 / 0))
+    assert program.stop().reason == "it could not be ended"
+    program._leave()
+
+
 @everywhere
 def test_one_that_says_without_end(stage):
     code = "import sys\nfor i in range(3000): print(i, 'x' * 1000, file=(sys.stdout, sys.stderr)[i % 2], flush=True)\n"
@@ -467,14 +495,17 @@ def test_it_ends_when_we_are_interrupted(stage):
 @pytest.mark.parametrize("place", PLACES)
 def test_it_ends_when_we_are_killed(tmp_path, place):
     """Whoever looks after it may be killed without notice."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
     code = f"""
-import sys, time
+import sys, tempfile, time
+tempfile.tempdir = {str(temporary)!r}
 sys.path.insert(0, {str(Path(__file__).parents[1] / "support")!r})
 from pathlib import Path
 from programs import Stage
 from podium.algorithms import commands
-from podium.algorithms.cgroups import Group
-if {place.endswith("group")}: Group.made = lambda _: None
+from podium.algorithms.cgroups import ControlGroup
+if {place.endswith("group")}: ControlGroup.made = lambda _: None
 stage = Stage(Path({str(tmp_path)!r}), commands.{"Bubblewrapped" if place.startswith("walls") else "Unconfined"}())
 stage.start("sh", "-c", "(setsid sleep 300 &); sleep 300")
 print(stage.marker, flush=True)
@@ -485,7 +516,8 @@ time.sleep(300)
         assert marked(marker)
         podium.kill()
     for _ in range(500):
-        if not marked(marker):
+        if not marked(marker) and not any(temporary.iterdir()):
             break
         time.sleep(0.02)
     assert marked(marker) == []
+    assert not any(temporary.iterdir())
