@@ -52,7 +52,8 @@ def test_one_start_many_cases(trial):
     assert min(first.start, first.load, first.run, last.stop) > 0
     assert (second.start, second.load, second.stop) == (0, 0, 0)
     assert (first.stop, last.load) == (0, 0)
-    assert [outcome.peak_bytes for outcome, _ in results] == [None, None, 1000]
+    assert [outcome.peak_bytes for outcome, _ in results] == [500, 500, 1000]
+    assert [outcome.processor_seconds for outcome, _ in results] == pytest.approx([0.1, 0.1, 0.3])  # 0.5 in all
 
 
 def test_loading_is_not_running(trial):

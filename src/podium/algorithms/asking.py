@@ -156,7 +156,8 @@ class _OneByOne(_Asking):
                 answer = self.answer(question, places)
             except BrokenError as error:
                 ending, reason = error.ending, explained(error.reason, log)
-        return _outcome(question, ending, reason, watch, end, answer)
+        used = (None, None) if end is None else (end.processor_seconds, end.peak_bytes)
+        return Outcome(question.name, ending, reason, watch.spans(), *used, answer)
 
     def _run(self, question: Question, places: Places, log: Path, watch: Watch) -> Exit:
         binds = [Bind(places.input, INPUT), Bind(places.output, OUTPUT, writable=True)]
@@ -190,7 +191,7 @@ class _Many(_Asking):
 
     def outcome(self, question: Question, *, last: bool) -> Outcome:
         watch, answer = Watch(), None
-        ending, reason, self.session.last = Ending.ANSWERED, "", None
+        ending, reason = Ending.ANSWERED, ""
         try:
             self._get_ready(question, watch)
             with self._laid_out(question, watch) as places:
@@ -199,7 +200,7 @@ class _Many(_Asking):
             ending, reason = error.ending, explained(error.reason, self.session.log)
         if last:
             self.finish(watch)
-        return _outcome(question, ending, reason, watch, self.session.last, answer)
+        return Outcome(question.name, ending, reason, watch.spans(), *self.session.used(), answer)
 
     def asked(self, question: Question, places: Places, watch: Watch) -> Path | Handed:
         """Ask about a case that is laid out, and return the answer."""
@@ -319,10 +320,3 @@ def _module_of(interface: Interface) -> tuple[str, Path]:
     module = type(interface).__module__
     file = Path(str(sys.modules[module.partition(".")[0]].__file__))
     return module, file.parent if file.name == "__init__.py" else file
-
-
-def _outcome(
-    question: Question, ending: Ending, reason: str, watch: Watch, end: Exit | None, answer: Path | Handed | None
-) -> Outcome:
-    used = (None, None) if end is None else (end.processor_seconds, end.peak_bytes)
-    return Outcome(question.name, ending, reason, watch.spans(), *used, answer)
