@@ -5,13 +5,16 @@ The protocols are specified in docs/algorithms.md.
 
 from __future__ import annotations
 
+import pickle
 import sys
 import time
 from abc import ABC, abstractmethod
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from podium.algorithms import _host
 from podium.algorithms.confinement import Confined, Confinement, Exit
@@ -266,15 +269,33 @@ class _Many(_Asking):
         self._unready.clear()
 
 
+class _Readable:
+    """Frames in turn, which may turn out not to be readable: then the error is ours, and no participant's."""
+
+    def __init__(self, frames: Iterable[Any]) -> None:
+        self._frames = frames
+        self.error: InputError | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        try:
+            yield from self._frames
+        except InputError as error:
+            self.error = error
+            raise
+
+
 class _Frames(_Many):
     """One start, many cases, frame by frame; the program sees no file of a case, and so nothing that is to come."""
 
     def asked(self, question: Question, places: Places, watch: Watch) -> Path:
-        known, frames = self.interface.frames(places.input)
+        known, images = self.interface.frames(places.input)
+        frames = _Readable(images)
         answers = self.session.ask_frames(question, known, frames, watch)
         try:
             self.interface.write_frames(question, answers, places.input, places.answer)
         except InputError as error:
+            if error is frames.error:
+                raise
             raise BrokenError(Ending.WRONG_OUTPUT, error.problem) from None
         if len(watch.frames) != question.frames:
             raise ValueError(f"{question.name} has {question.frames} frames, of which {len(watch.frames)} were asked")
@@ -305,18 +326,18 @@ class _Function(_Many):
         """Let it run, since it holds the arrays."""
 
     def words(self) -> list[str]:
-        module, root = _module_of(self.interface)
         file, _, name = self.algorithm.function.rpartition(":")
         function = f"{whole((self.algorithm.folder or Path()) / file)}:{name}"
-        return [sys.executable, "-P", "-B", _host.__file__, module, str(root.parent), function]
+        interface = b64encode(pickle.dumps(self.interface)).decode()
+        return [sys.executable, "-P", "-B", _host.__file__, interface, str(self._package.parent), function]
 
     def binds(self) -> list[Bind]:
-        needed = {Path(_host.__file__).parents[1], _module_of(self.interface)[1]}
+        needed = {Path(_host.__file__).parents[1], self._package}
         return [*super().binds(), *(Bind(path, str(path)) for path in sorted(needed))]
 
-
-def _module_of(interface: Interface) -> tuple[str, Path]:
-    """Return the module that holds the interface of a challenge, and where its package, or the module itself, lies."""
-    module = type(interface).__module__
-    file = Path(str(sys.modules[module.partition(".")[0]].__file__))
-    return module, file.parent if file.name == "__init__.py" else file
+    @property
+    def _package(self) -> Path:
+        """Where the package lies that the challenge's interface is in, or the module, if it is in none."""
+        top = type(self.interface).__module__.partition(".")[0]
+        file = Path(str(sys.modules[top].__file__))
+        return file.parent if file.name == "__init__.py" else file
