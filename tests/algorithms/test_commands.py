@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from programs import MEBIBYTE, PYTHON, SMALL, Stage, nothing_left
 
-from podium.algorithms.cgroups import Group
+from podium.algorithms.cgroups import ControlGroup
 from podium.algorithms.commands import Bubblewrapped, Unconfined
 from podium.algorithms.processes import marked
 from podium.algorithms.recording import LARGEST_LOG
@@ -41,7 +41,7 @@ def stage(request, tmp_path, monkeypatch):
     if place == "walls" and NO_WALLS:
         pytest.skip(NO_WALLS)
     if place.endswith("no group"):
-        monkeypatch.setattr(Group, "made", lambda _: None)
+        monkeypatch.setattr(ControlGroup, "made", lambda _: None)
     hidden = [tmp_path / "truth"]
     stage = Stage(tmp_path, Bubblewrapped(hidden=hidden) if place.startswith("walls") else Unconfined())
     with nothing_left(stage):
@@ -467,14 +467,17 @@ def test_it_ends_when_we_are_interrupted(stage):
 @pytest.mark.parametrize("place", PLACES)
 def test_it_ends_when_we_are_killed(tmp_path, place):
     """Whoever looks after it may be killed without notice."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
     code = f"""
-import sys, time
+import sys, tempfile, time
+tempfile.tempdir = {str(temporary)!r}
 sys.path.insert(0, {str(Path(__file__).parents[1] / "support")!r})
 from pathlib import Path
 from programs import Stage
 from podium.algorithms import commands
-from podium.algorithms.cgroups import Group
-if {place.endswith("group")}: Group.made = lambda _: None
+from podium.algorithms.cgroups import ControlGroup
+if {place.endswith("group")}: ControlGroup.made = lambda _: None
 stage = Stage(Path({str(tmp_path)!r}), commands.{"Bubblewrapped" if place.startswith("walls") else "Unconfined"}())
 stage.start("sh", "-c", "(setsid sleep 300 &); sleep 300")
 print(stage.marker, flush=True)
@@ -485,7 +488,8 @@ time.sleep(300)
         assert marked(marker)
         podium.kill()
     for _ in range(500):
-        if not marked(marker):
+        if not marked(marker) and not any(temporary.iterdir()):
             break
         time.sleep(0.02)
     assert marked(marker) == []
+    assert not any(temporary.iterdir())

@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses
 import os
 import sys
+import tempfile
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from unittest import mock
 
 from podium.algorithms.confinement import Confined, Confinement, Exit
 from podium.algorithms.processes import marked
@@ -61,8 +63,9 @@ class Stage:
         return self.log.read_text(errors="replace")
 
 
-def mounts() -> set[str]:
-    return set(Path("/proc/self/mounts").read_text().splitlines())
+def mounts(stage: Stage) -> list[str]:
+    """Return what of a stage is mounted."""
+    return [line for line in Path("/proc/self/mountinfo").read_text().splitlines() if str(stage.folder) in line]
 
 
 def open_handles() -> int:
@@ -79,12 +82,14 @@ def groups() -> list[str]:
 @contextmanager
 def nothing_left(stage: Stage) -> Iterator[None]:
     """Assert that no process, mount, group, file or open handle of a program is there at the end."""
-    mounted, handles = mounts(), open_handles()
-    homes = set(Path("/tmp").glob("podium-home-*"))
-    yield
+    handles = open_handles()
+    temporary = stage.folder / "temporary"
+    temporary.mkdir()
+    with mock.patch.object(tempfile, "tempdir", str(temporary)):
+        yield
     assert marked(f"PODIUM_TEST={stage.marker}") == []
-    assert mounts() == mounted
+    assert mounts(stage) == []
     assert groups() == []
     assert open_handles() <= handles
-    assert set(Path("/tmp").glob("podium-home-*")) <= homes
-    assert {path.name for path in stage.folder.iterdir()} <= {"in", "out", "truth", "log", "home", "model"}
+    assert not any(temporary.iterdir())
+    assert {path.name for path in stage.folder.iterdir()} <= {"in", "out", "truth", "log", "home", "model", "temporary"}

@@ -18,8 +18,11 @@ _PR_SET_CHILD_SUBREAPER = 36
 _NOT_FOUND = 127
 
 
-def main(control: int, *, to_log: bool, words: list[str]) -> int:
-    """Run a program until it ends or `control` is closed; return its exit code as shells have it."""
+def main(control: int, home: str, *, to_log: bool, words: list[str]) -> int | None:
+    """Run a program until it ends or `control` is closed; return its exit code as shells have it.
+
+    Where `control` is closed, perhaps because we were killed, its home is removed here.
+    """
     with contextlib.suppress(AttributeError):  # only Linux has it
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     woken, waking = os.pipe()
@@ -31,15 +34,16 @@ def main(control: int, *, to_log: bool, words: list[str]) -> int:
         _become(control, to_log=to_log, words=words)
     for pipe in (0, 1):
         os.close(pipe)
-    code = None
-    while code is None:
+    code, abandoned = None, False
+    while code is None and not abandoned:
         ready, _, _ = select.select([woken, control], [], [])
-        if control in ready:
-            code = 128 + signal.SIGKILL
-        else:
+        abandoned = control in ready
+        if woken in ready:
             os.read(woken, 512)
             code = _reaped().get(program)
     _end_all(program)
+    if abandoned:
+        os.execvp("rm", ["rm", "-rf", home])
     return code
 
 
@@ -87,4 +91,4 @@ def _children() -> list[int]:
 
 
 if __name__ == "__main__":
-    os._exit(main(int(sys.argv[1]), to_log=sys.argv[2] == "log", words=sys.argv[3:]))  # at once
+    os._exit(main(int(sys.argv[1]), sys.argv[2], to_log=sys.argv[3] == "log", words=sys.argv[4:]) or 0)

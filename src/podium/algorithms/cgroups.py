@@ -14,14 +14,14 @@ from pathlib import Path
 
 from podium.algorithms.specs import Allowance
 
-__all__ = ["Group"]
+__all__ = ["ControlGroup"]
 
 _NEEDED = ("memory", "pids")
 _OWN_PROCESSES = 3  # those that keep a program within its walls: bubblewrap and its init, or what ends the rest
 _numbers = itertools.count()
 
 
-class Group:
+class ControlGroup:
     """A group of processes: one folder in each hierarchy of version 1, a single one in version 2.
 
     Parameters
@@ -37,7 +37,7 @@ class Group:
         self.second = second
 
     @classmethod
-    def made(cls, allowance: Allowance) -> Group | None:
+    def made(cls, allowance: Allowance) -> ControlGroup | None:
         """Make a group with limits, where that is possible."""
         place = _place()
         if place is None:
@@ -51,7 +51,7 @@ class Group:
         return group
 
     @classmethod
-    def of(cls, process: int) -> Group | None:
+    def of(cls, process: int) -> ControlGroup | None:
         """Return the group of a process that another program has put there, if it can be read."""
         group = _groups_of(str(process))
         return group if group and all(name in group.folders for name in _NEEDED) else None
@@ -110,7 +110,7 @@ class Group:
     def _distinct(self) -> list[Path]:
         return list(dict.fromkeys(self.folders.values()))
 
-    def child(self) -> Group:
+    def child(self) -> ControlGroup:
         """Make a group inside this one, and remove those whose Podium was killed."""
         for folder in self._distinct():
             for left in folder.glob("podium-*-*"):
@@ -122,7 +122,7 @@ class Group:
         folders = {controller: folder / name for controller, folder in self.folders.items()}
         for folder in dict.fromkeys(folders.values()):
             folder.mkdir()
-        return Group(folders, second=self.second)
+        return ControlGroup(folders, second=self.second)
 
     def limit(self, allowance: Allowance) -> None:
         """Set how much it may take, its swap included."""
@@ -161,7 +161,7 @@ class Group:
 
 
 @functools.cache
-def _place() -> Group | None:
+def _place() -> ControlGroup | None:
     """Return the nearest group around us in which others can be made."""
     own = _groups_of("self")
     while own is not None:
@@ -171,15 +171,15 @@ def _place() -> Group | None:
     return None
 
 
-def _above(group: Group) -> Group | None:
+def _above(group: ControlGroup) -> ControlGroup | None:
     """Return the group around one of version 2, where one that holds processes has no groups with limits inside."""
     parent = group.folders["memory"].parent
     if not (parent / "cgroup.controllers").exists():
         return None
-    return Group(dict.fromkeys(group.folders, parent), second=True)
+    return ControlGroup(dict.fromkeys(group.folders, parent), second=True)
 
 
-def _groups_of(process: str) -> Group | None:
+def _groups_of(process: str) -> ControlGroup | None:
     """Return the groups that a process is in."""
     paths: dict[str, str] = {}
     for line in _text(Path("/proc", process, "cgroup")).splitlines():
@@ -195,8 +195,8 @@ def _groups_of(process: str) -> Group | None:
         elif kind == "cgroup2" and "" in paths:
             unified = folder / paths[""].lstrip("/")
     if folders or unified is None:
-        return Group(folders, second=False) if folders else None
-    return Group(dict.fromkeys(("memory", "pids", "cpu"), unified), second=True)
+        return ControlGroup(folders, second=False) if folders else None
+    return ControlGroup(dict.fromkeys(("memory", "pids", "cpu"), unified), second=True)
 
 
 def _mounts() -> Iterator[tuple[Path, str, list[str]]]:

@@ -21,10 +21,10 @@ from podium.algorithms.launching import Launch, launched
 from podium.algorithms.processes import marked
 from podium.algorithms.specs import Algorithm, Allowance, Bind
 from podium.algorithms.surroundings import program_of, refuse_hidden, variables
-from podium.algorithms.walls import bwrap, made_up_files, walls
+from podium.algorithms.walls import bwrap, made_up_files, wall_options
 from podium.algorithms.watching import Watched
 
-__all__ = ["Bubblewrapped", "Kept", "Unconfined", "warded"]
+__all__ = ["Bubblewrapped", "Kept", "Unconfined", "remove_home", "warded"]
 
 _BEGIN = {True: 'printf .; exec "$@"', False: 'printf .; exec 1>&2; exec "$@"'}  # where stdout is a pipe, and where not
 _END_SECONDS = 10.0
@@ -69,7 +69,9 @@ class Bubblewrapped(Confinement):
         files = made_up_files()
         reading, writing = os.pipe()
         try:
-            options = walls(algorithm, program, binds=binds, allowance=allowance, hidden=self._hidden, files=files)
+            options = wall_options(
+                algorithm, program, binds=binds, allowance=allowance, hidden=self._hidden, files=files
+            )
             launch = launched(
                 [bwrap(), *options, "--info-fd", str(writing), "--", "/bin/sh", "-c", _BEGIN[pipes], "sh", *words],
                 environment=variables(algorithm, program, home="/tmp", allowance=allowance),
@@ -178,7 +180,7 @@ class Unconfined(Confinement):
                 pipes=pipes,
             )
         except BaseException:
-            _remove(home)
+            remove_home(home)
             raise
 
     def close(self) -> None:
@@ -195,13 +197,17 @@ def warded(
     allowance: Allowance,
     log: Path,
     pipes: bool,
+    afterwards: Callable[[Path], None] = lambda _: None,
 ) -> Watched:
-    """Start a program so that all that it starts can be ended with it; its home is removed with it."""
+    """Start a program so that all that it starts can be ended with it; its home is removed with it.
+
+    `afterwards` is called with the output folder when it has ended.
+    """
     marker = uuid.uuid4().hex
     reading, writing = os.pipe()
     try:
         launch = launched(
-            [sys.executable, "-I", "-S", _warden.__file__, str(reading), "pipe" if pipes else "log", *words],
+            [sys.executable, "-I", "-S", _warden.__file__, str(reading), str(home), "pipe" if pipes else "log", *words],
             environment=environment | {_MARKER: marker},
             folder=folder,
             allowance=allowance,
@@ -214,7 +220,12 @@ def warded(
         raise
     finally:
         os.close(reading)
-    kept = Kept(launch, writing, f"{_MARKER}={marker}", home, output=output, allowance=allowance, pipes=pipes)
+
+    def leave() -> None:
+        remove_home(home)
+        afterwards(output)
+
+    kept = Kept(launch, writing, f"{_MARKER}={marker}", leave, output=output, allowance=allowance, pipes=pipes)
     kept.watch()
     return kept
 
@@ -223,10 +234,18 @@ class Kept(Watched):
     """A program below a process of ours that adopts all that it starts."""
 
     def __init__(
-        self, launch: Launch, control: int, marker: str, home: Path, *, output: Path, allowance: Allowance, pipes: bool
+        self,
+        launch: Launch,
+        control: int,
+        marker: str,
+        leave: Callable[[], None],
+        *,
+        output: Path,
+        allowance: Allowance,
+        pipes: bool,
     ) -> None:
         super().__init__(launch, output=output, allowance=allowance, pipes=pipes)
-        self._control, self._marker, self._home = control, marker, home
+        self._control, self._marker, self._clean_up = control, marker, leave
 
     def _end(self) -> None:
         os.close(self._control)
@@ -245,10 +264,10 @@ class Kept(Watched):
 
     def _leave(self) -> None:
         super()._leave()
-        _remove(self._home)
+        self._clean_up()
 
 
-def _remove(folder: Path) -> None:
+def remove_home(folder: Path) -> None:
     """Remove a folder of a program, whatever it has done to its modes."""
     subprocess.run(["chmod", "-R", "u+rwx", str(folder)], stderr=subprocess.DEVNULL, check=False)
     subprocess.run(["rm", "-rf", str(folder)], check=False)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
 
-from podium.algorithms.cgroups import Group
+from podium.algorithms.cgroups import ControlGroup
 from podium.algorithms.recording import Recorder
 from podium.algorithms.specs import Allowance
 from podium.model import InputError
@@ -34,7 +34,7 @@ class Launch:
 
     process: Popen[bytes]
     recorder: Recorder
-    group: Group | None
+    group: ControlGroup | None
     started: float
 
     def abandon(self) -> None:
@@ -74,7 +74,7 @@ def launched(
     InputError
         It ended before the program began.
     """
-    group = Group.made(allowance)
+    group = ControlGroup.made(allowance)
     doors = [str(door) for door in group.doors] if group else []
     blocks = str(allowance.output_bytes // 512 + 1)
     reading, writing = os.pipe()
@@ -108,8 +108,8 @@ def launched(
 def attached(words: Sequence[str], *, log: Path, pipes: bool) -> Launch:
     """Start a process that has nothing to do but to hand on what a program elsewhere says and hears."""
     reading, writing = os.pipe()
-    streams = {"stdin": PIPE, "stdout": PIPE} if pipes else {"stdin": DEVNULL, "stdout": writing}
-    process = Popen(words, **streams, stderr=writing, start_new_session=True)
+    stdin, stdout = (PIPE, PIPE) if pipes else (DEVNULL, writing)
+    process = Popen(words, stdin=stdin, stdout=stdout, stderr=writing, start_new_session=True)
     os.close(writing)
     return Launch(process, Recorder(reading, log), None, time.perf_counter())
 

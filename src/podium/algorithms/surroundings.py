@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from podium.algorithms.specs import Algorithm, Allowance
@@ -59,11 +59,13 @@ def environment_folders(program: Path) -> list[Path]:
         chain.append(Path(os.path.normpath(chain[-1].parent / chain[-1].readlink())))
     for path in (*chain, Path(os.path.realpath(program))):
         prefix = path.parent.parent
+        if _of_the_system(path):  # /bin/sh has / above it
+            continue
         if path.parent.name in ("bin", "shims") and _is_environment(prefix):
             needed |= dict.fromkeys((prefix, Path(os.path.realpath(prefix)), *_bases(prefix), *_editable(prefix)))
         else:
             needed[path] = None
-    return [path for path in needed if not _inside_any(path, map(Path, SYSTEM_FOLDERS)) and path.exists()]
+    return [path for path in needed if not _of_the_system(path) and path.exists()]
 
 
 def _is_environment(prefix: Path) -> bool:
@@ -113,8 +115,8 @@ def hides(folder: Path, path: Path) -> bool:
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
-def _inside_any(path: Path, folders: Iterable[Path]) -> bool:
-    return any(path.is_relative_to(folder) for folder in folders)
+def _of_the_system(path: Path) -> bool:
+    return path == Path("/") or any(path.is_relative_to(folder) for folder in SYSTEM_FOLDERS)
 
 
 def limits_of_threads(allowance: Allowance) -> dict[str, str]:
@@ -124,7 +126,7 @@ def limits_of_threads(allowance: Allowance) -> dict[str, str]:
 
 def variables(algorithm: Algorithm, program: Path, *, home: str, allowance: Allowance) -> dict[str, str]:
     """Return all variables that a command sees."""
-    path = _PATH if _inside_any(program, map(Path, SYSTEM_FOLDERS)) else f"{program.parent}:{_PATH}"
+    path = _PATH if _of_the_system(program) else f"{program.parent}:{_PATH}"
     values = {"PATH": path, "HOME": home, "TMPDIR": home, "LANG": "C.UTF-8", "USER": "podium", "LOGNAME": "podium"}
     values |= limits_of_threads(allowance)
     if allowance.gpu:

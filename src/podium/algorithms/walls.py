@@ -12,7 +12,7 @@ from pathlib import Path
 from podium.algorithms.specs import Algorithm, Allowance, Bind
 from podium.algorithms.surroundings import SYSTEM_FOLDERS, environment_folders, hides, whole
 
-__all__ = ["NOBODY", "bwrap", "made_up_files", "walls", "why_no_walls"]
+__all__ = ["NOBODY", "bwrap", "made_up_files", "wall_options", "why_no_walls"]
 
 NOBODY = 65534
 _READ_IN_ETC = (
@@ -28,7 +28,7 @@ _MADE_UP = {
 }
 
 
-def walls(
+def wall_options(
     algorithm: Algorithm,
     program: Path,
     *,
@@ -62,10 +62,14 @@ def walls(
         options += ["--bind" if bind.writable else "--ro-bind", str(bind.source), bind.target]
     if allowance.gpu:
         options += ["--ro-bind", "/sys", "/sys"]
-        for device in sorted(str(path) for pattern in _GPU_DEVICES for path in Path("/dev").glob(pattern)):
+        for device in _gpu_devices():
             options += ["--dev-bind", device, device]
     home = str(whole(algorithm.folder)) if algorithm.folder else "/tmp"
     return [*options, "--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", home]
+
+
+def _gpu_devices() -> list[str]:
+    return sorted(str(path) for pattern in _GPU_DEVICES for path in Path("/dev").glob(pattern))
 
 
 def _system() -> list[str]:
@@ -118,7 +122,7 @@ def _userns_option() -> tuple[str, ...]:
 def why_no_walls() -> str:
     """Return why bubblewrap cannot be used here, or nothing."""
     try:
-        options = walls(Algorithm(""), Path("/bin/true"), binds=(), allowance=Allowance())
+        options = wall_options(Algorithm(""), Path("/bin/true"), binds=(), allowance=Allowance())
         trial = subprocess.run([bwrap(), *options, "--", "/bin/true"], capture_output=True, text=True, check=False)
     except FileNotFoundError:
         return "bubblewrap (the program bwrap) is not installed"
