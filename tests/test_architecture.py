@@ -23,7 +23,7 @@ ALLOWED = {
     "ranking": {"_jit"},
     "run": {"io", "ranking"},
     "raters": {"metrics", "io", "ranking", "run"},
-    "challenges": {"metrics", "io", "ranking", "raters", "run"},
+    "challenges": {"metrics", "io", "ranking", "raters", "run", "algorithms"},
     "report": {"run", "ranking", "metrics", "io"},
     "algorithms": {"run", "io"},
     "_jit": set(),

@@ -34,7 +34,8 @@ def run_algorithm(
     commands: Given = (),
     images: Given = (),
     functions: Given = (),
-    baseline_command: str = "",
+    algorithms: Sequence[Algorithm] = (),
+    baseline_command: str | Algorithm = "",
     protocol: Protocol = "case",
     keep: bool = False,
     repeat: int = 1,
@@ -66,6 +67,8 @@ def run_algorithm(
     commands, images, functions
         What to run, by team: commands with `{input}` and `{output}`; names or files of container images; or functions
         in Python as FILE:NAME. A team without a name is called after its image or file.
+    algorithms
+        More of them, described in full, such as those of `podium.challenges.baselines`.
     baseline_command
         A command that is run first, and shown without being ranked; where a challenge scores time against a baseline's,
         this is that.
@@ -92,7 +95,8 @@ def run_algorithm(
     if images_folder is None:
         raise InputError("there are no inputs", advice="Give --inputs, or --truth where images lie beside the truth")
     folders = tuple(Path(folder).absolute() for folder in reads)
-    algorithms = [
+    everybody = [
+        *algorithms,
         *(_command(name, text, protocol, folders) for name, text in _named(commands)),
         *(
             Algorithm(name or _stem(image), image=_image(image), protocol=protocol, reads=folders)
@@ -101,7 +105,9 @@ def run_algorithm(
         *(_function(name, text, folders) for name, text in _named(functions)),
     ]
     baseline = None
-    if baseline_command:
+    if isinstance(baseline_command, Algorithm):
+        baseline = baseline_command
+    elif baseline_command:
         ((name, text),) = _named(baseline_command)
         baseline = _command(name or "baseline", text, protocol, folders)
 
@@ -113,7 +119,7 @@ def run_algorithm(
     return run_algorithms(
         Path(out),
         rules_of,
-        algorithms,
+        everybody,
         inputs=Path(images_folder),
         ask=ask_cases,
         confine=confine,

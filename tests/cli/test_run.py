@@ -149,7 +149,7 @@ def started(places, *more, script="wait.py"):
 
 def _waiting(places):
     """Return the processes of the algorithm that wait, having written their answer."""
-    if not list((places / "out").glob(".scratch/outputs/003/point.txt")):
+    if not list((places / "out").glob(".scratch/**/outputs/003/point.txt")):
         return []
     return algorithms(places)
 
@@ -198,9 +198,9 @@ LIMITS = ["--truth", "truth", "--time-limit", 20, "--load-limit", 0]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_stops_cleanly_and_says_how_to_go_on(run, places, number):
-    process = started(places, *LIMITS)
+@pytest.mark.parametrize(("number", "jobs"), [(signal.SIGINT, 1), (signal.SIGTERM, 1), (signal.SIGINT, 2)])
+def test_a_signal_stops_cleanly_and_says_how_to_go_on(run, places, number, jobs):
+    process = started(places, *LIMITS, "--jobs", jobs)
     process.send_signal(number)
     said = process.communicate(timeout=60)[1]
     assert process.returncode == 130

@@ -1,4 +1,4 @@
-"""Baselines of TrackRAD 2025: no tracking, and template matching. See `podium.challenges.baselines`.
+"""Baselines of TrackRAD 2025: the first target repeated, and template matching. See `podium.challenges.baselines`.
 
 They are causal: a frame is answered before the next is looked at. Template matching takes a few milliseconds a frame on
 one core. It knows one rigid shape: a target that turns, deforms or leaves the plane, and contrast that changes, defeat
@@ -14,13 +14,13 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from scipy import ndimage, signal
+from scipy import ndimage
 
 from podium.challenges.baselines import answer_as_asked
 from podium.challenges.trackrad2025.interface import INTERFACE
 from podium.model import Floats, Question
 
-__all__ = ["METHODS", "TRACKERS", "NoTracking", "TemplateMatching", "answer"]
+__all__ = ["METHODS", "TRACKERS", "FirstTarget", "TemplateMatching", "answer", "correlation"]
 
 Mask = npt.NDArray[np.uint8]
 
@@ -34,8 +34,8 @@ class Tracker(Protocol):
         """Return the target in the next frame; the first frame comes first."""
 
 
-class NoTracking:
-    """The target stays where it was first."""
+class FirstTarget:
+    """No tracking: the target stays where it was first."""
 
     def __init__(self, target: npt.NDArray[Any]) -> None:
         self._target: Mask = (np.asarray(target) != 0).astype(np.uint8)
@@ -98,14 +98,23 @@ class TemplateMatching:
 def correlation(window: Floats, template: Floats) -> Floats:
     """Return the normalised cross-correlation of a template with every part of a window; 0 where a part is flat."""
     centred = template - template.mean()
-    ones = np.ones(template.shape)
     window = window - window.mean()  # for the sake of rounding
-    sums, squares = (signal.fftconvolve(values, ones, mode="valid") for values in (window, window**2))
-    spread = np.maximum(squares - sums**2 / template.size, 0)
-    product = signal.fftconvolve(window, centred[::-1, ::-1], mode="valid")
-    scale = np.sqrt(spread * np.sum(centred**2))
-    floor = 1e-9 * max(float(scale.max()), 1e-300)
-    return np.asarray(np.where(scale > floor, product / np.maximum(scale, floor), 0.0))
+    rows, columns = np.array(window.shape) - template.shape + 1
+    spectra = np.fft.rfft2(window) * np.conj(np.fft.rfft2(centred, window.shape))
+    product = np.fft.irfft2(spectra, window.shape)[:rows, :columns]  # where nothing wraps around
+    spread = _sums(window**2, template.shape) - _sums(window, template.shape) ** 2 / template.size
+    scale = np.sqrt(np.maximum(spread, 0) * np.sum(centred**2))
+    flat = scale <= 1e-6 * max(float(scale.max()), 1e-300)
+    return np.asarray(np.where(flat, 0.0, product / np.where(flat, 1.0, scale)))
+
+
+def _sums(values: Floats, shape: tuple[int, ...]) -> Floats:
+    """Return the sum of every part of a given shape."""
+    total = np.pad(values, ((1, 0), (1, 0))).cumsum(axis=0).cumsum(axis=1)
+    rows, columns = shape
+    return np.asarray(
+        total[rows:, columns:] - total[:-rows, columns:] - total[rows:, :-columns] + total[:-rows, :-columns]
+    )
 
 
 def _fraction(score: Floats, best: npt.NDArray[np.intp]) -> Floats:
@@ -130,7 +139,7 @@ def _start(known: Mapping[str, Any], *, tracker: type[Tracker]) -> Any:
     return tracker(known["target"]).track
 
 
-_KINDS: dict[str, type[Tracker]] = {"no-tracking": NoTracking, "template-matching": TemplateMatching}
+_KINDS: dict[str, type[Tracker]] = {"first-target": FirstTarget, "template-matching": TemplateMatching}
 METHODS = {name: partial(answer, tracker=kind) for name, kind in _KINDS.items()}
 TRACKERS = {name: partial(_start, tracker=kind) for name, kind in _KINDS.items()}
 

@@ -129,7 +129,7 @@ def predict_ddfs(
 
 
 METHODS = {
-    "no-motion": partial(answer, method=no_motion),
+    "standstill": partial(answer, method=no_motion),
     "constant-sweep": partial(answer, method=constant_sweep),
 }
 
