@@ -169,9 +169,11 @@ class _OneByOne(_Asking):
         begin = time.perf_counter()
         self.program = self.start(log, binds, places.output, pipes=False)
         end = self.program.wait(self.allowance.load_seconds + self.allowance.seconds(question.frames))
-        gone = time.perf_counter()
-        ended = gone if end.ended is None else end.ended
-        watch.start, watch.run, watch.stop = self.program.started - begin, ended - self.program.started, gone - ended
+        started, gone = self.program.started, time.perf_counter()
+        ended = (
+            gone if end.ended is None else max(started, end.ended)
+        )  # engines write both down with clocks of their own
+        watch.start, watch.run, watch.stop = started - begin, ended - started, gone - ended
         self.program = None
         return end
 
