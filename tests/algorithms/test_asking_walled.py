@@ -28,7 +28,7 @@ def trial(tmp_path, confinement):
 def test_every_protocol(trial, protocol, script):
     results = trial.asked(script, {"a": 3, "b": 2}, protocol=protocol, warm_up=True)
     assert [outcome.reason for outcome, _ in results] == ["", ""]
-    (_, first), (last, _) = results
+    (one, first), (two, _) = results
     match protocol:
         case "case" | "many":
             assert first == "6"
@@ -36,9 +36,9 @@ def test_every_protocol(trial, protocol, script):
             assert first[:, 0, 0].tolist() == [7, 8, 9]
         case "function":
             assert first["double"].tolist() == [[6, 6]] * 3
-    if protocol != "function":
-        assert last.processor_seconds > 0
-        assert last.peak_bytes > 0
+    for outcome in (one, two):
+        assert outcome.processor_seconds > 0 or outcome is two  # which may be too quick for the kernel's clock
+        assert outcome.peak_bytes > 0
 
 
 STUCK = "import subprocess, time; subprocess.Popen(['sleep', '1000']); time.sleep(1000)\n"

@@ -11,6 +11,7 @@ from doubling import Doubling
 
 from podium.algorithms import conversation, sessions
 from podium.algorithms.specs import Allowance, Ending
+from podium.model import InputError
 
 READY = 'say({"podium": 1, "ready": True})\n'
 pytestmark = pytest.mark.slow
@@ -52,7 +53,8 @@ def test_one_start_many_cases(trial):
     assert min(first.start, first.load, first.run, last.stop) > 0
     assert (second.start, second.load, second.stop) == (0, 0, 0)
     assert (first.stop, last.load) == (0, 0)
-    assert [outcome.peak_bytes for outcome, _ in results] == [None, None, 1000]
+    assert [outcome.peak_bytes for outcome, _ in results] == [500, 500, 1000]
+    assert [outcome.processor_seconds for outcome, _ in results] == pytest.approx([0.1, 0.1, 0.3])  # 0.5 in all
 
 
 def test_loading_is_not_running(trial):
@@ -507,6 +509,20 @@ def test_large_frames_go_through(trial):
     [(outcome, content)] = trial.asked(script, {"a": 3}, protocol="frames", interface=interface)
     assert outcome.reason == ""
     assert np.array_equal(content, np.stack(interface.sent)[:, ::-1])
+
+
+def test_frames_that_cannot_be_read_cost_nobody_a_case(trial):
+    class Damaged(Doubling):
+        def frames(self, inputs):
+            def read():
+                yield from list(super(Damaged, self).frames(inputs)[1])[:2]
+                raise InputError("the image ends too early")
+
+            return {"rate": 4.5, "first": np.zeros((3, 4), "u1")}, read()
+
+    with pytest.raises(InputError, match="the image ends too early"):
+        list(trial.asking(FRAMES, {"a": 3}, protocol="frames", interface=Damaged()))
+    trial.assert_nothing_is_left()
 
 
 def test_frames_that_nobody_takes_are_a_fault_of_the_challenge(trial):

@@ -168,6 +168,13 @@ class Watched(Confined):
         """Return how it ended, or which limit it broke."""
         return self._exit if self._over.is_set() else None
 
+    def used(self) -> tuple[float | None, int | None]:
+        """Return processor seconds and the peak of memory so far."""
+        if (end := self.broken()) is not None:
+            return end.processor_seconds, end.peak_bytes
+        seconds = self._group.processor_seconds() if self._group else processor_seconds(descendants(self._root()))
+        return max(self._processor_seconds, seconds or 0.0) or None, self._peak or None
+
     def wait(self, seconds: float) -> Exit:
         """Wait until it ends by itself, breaks a limit or its time is over."""
         try:
