@@ -5,13 +5,16 @@ The protocols are specified in docs/algorithms.md.
 
 from __future__ import annotations
 
+import pickle
 import sys
 import time
 from abc import ABC, abstractmethod
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from podium.algorithms import _host
 from podium.algorithms.confinement import Confined, Confinement, Exit
@@ -19,6 +22,7 @@ from podium.algorithms.handing import HandedByProcess
 from podium.algorithms.reasons import BrokenError, explained
 from podium.algorithms.sessions import Session, Watch
 from podium.algorithms.specs import Algorithm, Allowance, Bind, Ending, Outcome
+from podium.algorithms.surroundings import whole
 from podium.algorithms.workspace import Places, Workspace, file_name, keep
 from podium.model import Handed, InputError, Interface, Question
 
@@ -155,7 +159,8 @@ class _OneByOne(_Asking):
                 answer = self.answer(question, places)
             except BrokenError as error:
                 ending, reason = error.ending, explained(error.reason, log)
-        return _outcome(question, ending, reason, watch, end, answer)
+        used = (None, None) if end is None else (end.processor_seconds, end.peak_bytes)
+        return Outcome(question.name, ending, reason, watch.spans(), *used, answer)
 
     def _run(self, question: Question, places: Places, log: Path, watch: Watch) -> Exit:
         binds = [Bind(places.input, INPUT), Bind(places.output, OUTPUT, writable=True)]
@@ -164,9 +169,11 @@ class _OneByOne(_Asking):
         begin = time.perf_counter()
         self.program = self.start(log, binds, places.output, pipes=False)
         end = self.program.wait(self.allowance.load_seconds + self.allowance.seconds(question.frames))
-        gone = time.perf_counter()
-        ended = gone if end.ended is None else end.ended
-        watch.start, watch.run, watch.stop = self.program.started - begin, ended - self.program.started, gone - ended
+        started, gone = self.program.started, time.perf_counter()
+        ended = (
+            gone if end.ended is None else max(started, end.ended)
+        )  # engines write both down with clocks of their own
+        watch.start, watch.run, watch.stop = started - begin, ended - started, gone - ended
         self.program = None
         return end
 
@@ -189,7 +196,7 @@ class _Many(_Asking):
 
     def outcome(self, question: Question, *, last: bool) -> Outcome:
         watch, answer = Watch(), None
-        ending, reason, self.session.last = Ending.ANSWERED, "", None
+        ending, reason = Ending.ANSWERED, ""
         try:
             self._get_ready(question, watch)
             with self._laid_out(question, watch) as places:
@@ -198,7 +205,7 @@ class _Many(_Asking):
             ending, reason = error.ending, explained(error.reason, self.session.log)
         if last:
             self.finish(watch)
-        return _outcome(question, ending, reason, watch, self.session.last, answer)
+        return Outcome(question.name, ending, reason, watch.spans(), *self.session.used(), answer)
 
     def asked(self, question: Question, places: Places, watch: Watch) -> Path | Handed:
         """Ask about a case that is laid out, and return the answer."""
@@ -264,15 +271,33 @@ class _Many(_Asking):
         self._unready.clear()
 
 
+class _Readable:
+    """Frames in turn, which may turn out not to be readable: then the error is ours, and no participant's."""
+
+    def __init__(self, frames: Iterable[Any]) -> None:
+        self._frames = frames
+        self.error: InputError | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        try:
+            yield from self._frames
+        except InputError as error:
+            self.error = error
+            raise
+
+
 class _Frames(_Many):
     """One start, many cases, frame by frame; the program sees no file of a case, and so nothing that is to come."""
 
     def asked(self, question: Question, places: Places, watch: Watch) -> Path:
-        known, frames = self.interface.frames(places.input)
+        known, images = self.interface.frames(places.input)
+        frames = _Readable(images)
         answers = self.session.ask_frames(question, known, frames, watch)
         try:
             self.interface.write_frames(question, answers, places.input, places.answer)
         except InputError as error:
+            if error is frames.error:
+                raise
             raise BrokenError(Ending.WRONG_OUTPUT, error.problem) from None
         if len(watch.frames) != question.frames:
             raise ValueError(f"{question.name} has {question.frames} frames, of which {len(watch.frames)} were asked")
@@ -303,26 +328,18 @@ class _Function(_Many):
         """Let it run, since it holds the arrays."""
 
     def words(self) -> list[str]:
-        module, root = _module_of(self.interface)
         file, _, name = self.algorithm.function.rpartition(":")
-        function = f"{(self.algorithm.folder or Path()).absolute() / file}:{name}"
-        return [sys.executable, "-P", "-B", _host.__file__, module, str(root.parent), function]
+        function = f"{whole((self.algorithm.folder or Path()) / file)}:{name}"
+        interface = b64encode(pickle.dumps(self.interface)).decode()
+        return [sys.executable, "-P", "-B", _host.__file__, interface, str(self._package.parent), function]
 
     def binds(self) -> list[Bind]:
-        root = _module_of(self.interface)[1]
-        needed = {Path(sys.prefix), Path(sys.base_prefix), Path(_host.__file__).parents[1], root}
-        return [*super().binds(), *(Bind(path, str(path)) for path in sorted(needed) if path != Path("/usr"))]
+        needed = {Path(_host.__file__).parents[1], self._package}
+        return [*super().binds(), *(Bind(path, str(path)) for path in sorted(needed))]
 
-
-def _module_of(interface: Interface) -> tuple[str, Path]:
-    """Return the module that holds the interface of a challenge, and where its package, or the module itself, lies."""
-    module = type(interface).__module__
-    file = Path(str(sys.modules[module.partition(".")[0]].__file__))
-    return module, file.parent if file.name == "__init__.py" else file
-
-
-def _outcome(
-    question: Question, ending: Ending, reason: str, watch: Watch, end: Exit | None, answer: Path | Handed | None
-) -> Outcome:
-    used = (None, None) if end is None else (end.processor_seconds, end.peak_bytes)
-    return Outcome(question.name, ending, reason, watch.spans(), *used, answer)
+    @property
+    def _package(self) -> Path:
+        """Where the package lies that the challenge's interface is in, or the module, if it is in none."""
+        top = type(self.interface).__module__.partition(".")[0]
+        file = Path(str(sys.modules[top].__file__))
+        return file.parent if file.name == "__init__.py" else file

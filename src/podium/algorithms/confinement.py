@@ -55,6 +55,10 @@ class Confined(ABC):
     def broken(self) -> Exit | None:
         """Return how it ended, or which limit it broke (it is then ended already); None while it runs as it may."""
 
+    def used(self) -> tuple[float | None, int | None]:
+        """Return the processor seconds and the peak of memory of all its processes so far, where they can be told."""
+        return None, None
+
     @abstractmethod
     def wait(self, seconds: float) -> Exit:
         """Wait until it ends by itself, breaks a limit or its time is over, which ends it: nothing of it is left."""

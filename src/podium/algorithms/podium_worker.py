@@ -30,13 +30,19 @@ def answer_cases(predict: Callable[[str, str], object]) -> None:
 
 def answer_frames(start: Callable[[dict[str, Any]], Callable[[Any], Any]]) -> None:
     """Call `start` with what is known of every sequence, and what it returns with each of its frames."""
+    import numpy
+
+    def array(header: dict[str, Any]) -> Any:
+        content = numpy.empty(header["shape"], header["type"])
+        _ASKED.readinto(content.reshape(-1).view("u1").data)
+        return content
 
     def answer(question: dict[str, Any]) -> None:
-        known = {**question["known"], **{name: _array(header) for name, header in question["arrays"].items()}}
+        known = {**question["known"], **{name: array(header) for name, header in question["arrays"].items()}}
         track = None
         for _ in range(question["frames"]):
             header = json.loads(_ASKED.readline())
-            frame = _array(header)
+            frame = array(header)
             track = track or start(known)
             mask = track(frame)
             _say({"frame": header["frame"], "shape": mask.shape, "type": mask.dtype.str}, mask.tobytes())
@@ -53,14 +59,6 @@ def _answer_all(answer: Callable[[dict[str, Any]], None]) -> None:
         except Exception as error:
             traceback.print_exc()
             _say({"failed": question["case"], "reason": f"{type(error).__name__}: {error}"[:300]})
-
-
-def _array(header: dict[str, Any]) -> Any:
-    import numpy
-
-    array = numpy.empty(header["shape"], header["type"])
-    _ASKED.readinto(array.reshape(-1).view("u1").data)
-    return array
 
 
 def _say(document: dict[str, Any], content: bytes = b"") -> None:

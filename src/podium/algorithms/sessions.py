@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from podium.algorithms.confinement import Confined, Exit
+from podium.algorithms.confinement import Confined
 from podium.algorithms.conversation import Conversation, Limit, array_header, header_of
 from podium.algorithms.handing import HandedByProcess
 from podium.algorithms.reasons import BrokenError
@@ -64,14 +64,14 @@ class Session:
     ----------
     log
         Of its last start.
-    last
-        How it ended, the last time it did.
     """
 
     def __init__(self, start: Callable[[Path], Confined], allowance: Allowance) -> None:
         self._start, self._allowance = start, allowance
         self._conversation: Conversation | None = None
-        self.last: Exit | None = None
+        self._before = 0.0
+        self._spent: float | None = 0.0
+        self._peak: int | None = None
         self.log = Path()
 
     @property
@@ -84,6 +84,7 @@ class Session:
         self.log = log
         begin = time.perf_counter()
         program = self._start(log)
+        self._before = 0.0
         watch.start += program.started - begin
         self._conversation = Conversation(program)
         try:
@@ -172,8 +173,25 @@ class Session:
         if self._conversation is not None:
             program, self._conversation = self._conversation.program, None
             with (watch or Watch()).taking("stop"):
-                self.last = program.stop()
+                end = program.stop()
+            self._count(end.processor_seconds, end.peak_bytes)
             _close(program.stdin, program.stdout)
+
+    def used(self) -> tuple[float | None, int | None]:
+        """Return the processor seconds since this was asked last, and the peak of memory since the program's start."""
+        if self._conversation is not None:
+            self._count(*self._conversation.program.used())
+        spent, self._spent = self._spent, 0.0
+        return spent, self._peak
+
+    def _count(self, seconds: float | None, peak: int | None) -> None:
+        """Add what the program took since it was counted last; where that is not known, nothing is."""
+        self._peak = peak
+        if seconds is None or self._spent is None:
+            self._spent = None
+        else:
+            self._spent += seconds - self._before
+            self._before = seconds
 
     def _talk(self) -> Conversation:
         assert self._conversation is not None

@@ -13,6 +13,7 @@ from pathlib import Path
 from podium.algorithms.reasons import BrokenError
 from podium.algorithms.removing import remove
 from podium.algorithms.specs import Ending
+from podium.algorithms.sweeping import sweep_output
 from podium.model import InputError, Interface, Question
 
 __all__ = ["Places", "Workspace", "file_name"]
@@ -108,17 +109,21 @@ def keep(places: Places, *, most_bytes: int, ended: bool) -> None:
     """
     room = most_bytes
     try:
+        if not stat.S_ISDIR(places.output.lstat().st_mode):
+            raise _wrong("it put something else where its output folder was")
+        if ended and (problems := sweep_output(places.output)):
+            raise _wrong(f"it wrote what is no plain file: {problems[0]}")
         for folder, folders, files, handle in os.fwalk(places.output, onerror=_raise):
             inside = Path(folder).relative_to(places.output)
             if not ended:
                 (places.answer / inside).mkdir(exist_ok=True)
             for name in folders:
                 if not stat.S_ISDIR(os.stat(name, dir_fd=handle, follow_symlinks=False).st_mode):
-                    raise _no_file(inside / name)
+                    raise _wrong(f"it wrote what is no plain file: {inside / name}")
             for name in files:
                 room -= _taken(handle, inside / name, None if ended else places.answer, room)
     except (OSError, RecursionError) as error:
-        raise BrokenError(Ending.WRONG_OUTPUT, f"its output cannot be read ({error})", goes_on=True) from None
+        raise _wrong(f"its output cannot be read ({error})") from None
     if ended:
         places.answer.rmdir()
         places.output.parent.chmod(0o700)
@@ -128,12 +133,12 @@ def keep(places: Places, *, most_bytes: int, ended: bool) -> None:
 def _taken(folder: int, path: Path, copies: Path | None, room: int) -> int:
     """Look at a file in an open folder, copy it where copies belong, and return its size."""
     if not stat.S_ISREG(os.stat(path.name, dir_fd=folder, follow_symlinks=False).st_mode):
-        raise _no_file(path)
+        raise _wrong(f"it wrote what is no plain file: {path}")
     source = os.open(path.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
     try:
         state = os.fstat(source)
         if not stat.S_ISREG(state.st_mode) or state.st_nlink > 1:
-            raise _no_file(path)
+            raise _wrong(f"it wrote what is no plain file: {path}")
         if state.st_size > room:
             raise BrokenError(Ending.TOO_MUCH_OUTPUT, "it wrote more than allowed", goes_on=True)
         if copies is not None:
@@ -146,8 +151,8 @@ def _taken(folder: int, path: Path, copies: Path | None, room: int) -> int:
     return state.st_size
 
 
-def _no_file(path: Path) -> BrokenError:
-    return BrokenError(Ending.WRONG_OUTPUT, f"it wrote {path}, which is a link or no file", goes_on=True)
+def _wrong(problem: str) -> BrokenError:
+    return BrokenError(Ending.WRONG_OUTPUT, problem, goes_on=True)
 
 
 def _raise(error: OSError) -> None:

@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,8 @@ KNOWN = ("frame-rate", "b-field-strength", "scanned-region")
 
 class CineInterface(Interface):
     """A cine-MRI and its first target, all at once or frame by frame."""
+
+    allowance: ClassVar[Mapping[str, float]] = {"case_seconds": 0.0, "frame_seconds": 1.0}
 
     def questions(self, images: Path) -> list[Question]:
         """Find A_001/images/A_001_frames.mha, and what belongs to it; the truth may lie beside it."""

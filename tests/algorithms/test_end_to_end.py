@@ -1,0 +1,135 @@
+"""Baselines of the challenges, from algorithm to leaderboard, behind whatever walls there are."""
+
+import json
+import shutil
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+import podium
+from podium.challenges import get_challenge
+from podium.challenges.baselines import baseline_algorithms
+
+pytestmark = pytest.mark.slow
+
+
+def baseline(name, team="team", protocol="case"):
+    """Return the last of a challenge's baselines."""
+    return replace(baseline_algorithms(get_challenge(name), protocol=protocol)[-1], name=team)
+
+
+@pytest.fixture
+def demo(tmp_path):
+    """Return a function that writes a small truth with its images."""
+
+    def written(name, cases=None):
+        get_challenge(name).write_demo(tmp_path / "demo")
+        truth = tmp_path / "demo" / "truth"
+        if cases:
+            for folder in sorted(path for path in truth.iterdir() if path.is_dir())[cases:]:
+                shutil.rmtree(folder)
+        return truth
+
+    return written
+
+
+def same_as_evaluated(ran, truth, folder, **options):
+    """Compare a run with an evaluation of the predictions that it kept."""
+    evaluated = podium.evaluate(
+        ran.run.challenge, truth=truth, submissions=ran.out / "submissions", out=folder, **options
+    )
+    measured = ran.run.measurements.filter(pl.col("metric") != "loading")
+    assert measured.equals(evaluated.measurements)
+
+
+@pytest.mark.parametrize("protocol", ["case", "frames"])
+def test_tracking(demo, tmp_path, protocol):
+    truth = demo("trackrad2025", 2)
+    ran = podium.run_algorithm(
+        "trackrad2025",
+        out=tmp_path / "out",
+        truth=truth,
+        algorithms=[baseline("trackrad2025", protocol=protocol)],
+        keep=True,
+    )
+    assert ran.failed == 0, ran.timings["team"].failures
+    assert ran.timings["team"].allowance["frame_seconds"] == 1
+    entry = next(entry for entry in ran.run.leaderboard.entries if entry.submission == "team")
+    assert entry.values["dice"] > 0.5
+    same_as_evaluated(ran, truth, tmp_path / "evaluated", baselines=())
+    if protocol == "frames":
+        loading = ran.timings["team"].loading
+        assert entry.values["loading_time"] == pytest.approx(loading)
+        case = json.loads((tmp_path / "out" / "timing" / "team.json").read_text())["cases"]["A_001"]
+        assert len(case["repeats"][0]["frame_seconds"]) == case["frames"]
+        assert case["repeats"][0]["frames"]["worst"] >= case["repeats"][0]["frames"]["percentile_95"]
+    else:
+        assert ran.timings["team"].loading is None
+
+
+@pytest.mark.heavy
+def test_one_sheet_of_all_hearts(demo, tmp_path):
+    truth = demo("lvquan18")
+    ran = podium.run_algorithm(
+        "lvquan18", out=tmp_path / "out", truth=truth, algorithms=[baseline("lvquan18")], keep=True, jobs=2
+    )
+    assert ran.failed == 0, ran.timings["team"].failures
+    same_as_evaluated(ran, truth, tmp_path / "evaluated")
+    assert [path.name for path in (tmp_path / "out" / "submissions" / "team").iterdir()] == ["LVQUAN_team.csv"]
+
+
+@pytest.mark.heavy
+def test_the_time_of_a_baseline_on_this_machine(demo, tmp_path):
+    truth = demo("csv2026")
+    (truth / "challenge.toml").unlink(missing_ok=True)
+    ran = podium.run_algorithm(
+        "csv2026",
+        out=tmp_path / "out",
+        truth=truth,
+        algorithms=[baseline("csv2026")],
+        baseline_command=baseline("csv2026", "baseline"),
+        keep=True,
+    )
+    assert ran.failed == 0, ran.timings
+    assert ran.run.record.options["baseline_seconds"] == pytest.approx(ran.timings["baseline"].seconds_a_case)
+    (entry,) = (entry for entry in ran.run.leaderboard.entries if entry.place)
+    assert entry.submission == "team"
+    assert entry.values["time"] is not None
+    same_as_evaluated(ran, truth, tmp_path / "evaluated", baselines=["baseline"])
+
+
+def test_a_function_whose_arrays_are_never_written(demo, tmp_path):
+    truth = demo("tusrec")
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "still.py").write_text(
+        "import numpy\n"
+        "def predict_ddfs(frames, landmark, data_path_calib, device):\n"
+        "    pixels = numpy.zeros((len(frames) - 1, 3, frames[0].size), 'f4')\n"
+        "    marks = numpy.zeros((3, len(landmark)), 'f4')\n"
+        "    return pixels, marks, pixels, marks\n"
+    )
+    ran = podium.run_algorithm(
+        "tusrec", out=tmp_path / "out", truth=truth, functions={"still": f"{home}/still.py:predict_ddfs"}
+    )
+    assert ran.failed == 0, ran.timings["still"].failures
+    values = {entry.submission: entry.values["score"] for entry in ran.run.leaderboard.entries}
+    assert set(values.values()) == {0.0}, "nothing moved, which is what 0 stands for"
+    assert [path.name for path in (tmp_path / "out" / "submissions" / "still").iterdir()] == ["timing.csv"]
+    assert ran.timings["still"].loading > 0
+
+
+@pytest.mark.heavy
+def test_many_cases_at_once_where_time_does_not_count(demo, tmp_path):
+    truth = demo("kits21", 3)
+    ran = podium.run_algorithm(
+        "kits21",
+        out=tmp_path / "out",
+        truth=truth,
+        algorithms=[baseline("kits21", protocol="many")],
+        jobs=2,
+        keep=True,
+    )
+    assert ran.failed == 0, ran.timings["team"].failures
+    same_as_evaluated(ran, truth, tmp_path / "evaluated")
