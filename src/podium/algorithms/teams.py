@@ -128,7 +128,7 @@ class TeamRun:
         joins = self._way.interface.joins
         for folder in (self._predictions, self._logs, self._path.parent, *([self._answers] if joins else [])):
             folder.mkdir(parents=True, exist_ok=True)
-        left = [question for question in questions if not self._knows(question)]
+        left = [question for question in questions if not self._settled(question)]
         for _ in range(len(questions) - len(left)):
             done()
         if left:
@@ -146,23 +146,22 @@ class TeamRun:
         self._write_table()
         return self._timing
 
-    def _knows(self, question: Question) -> bool:
-        """Return whether a case was timed, and its prediction measured or kept."""
-        case = self._timing.cases.get(question.name)
+    def _settled(self, question: Question) -> bool:
+        """Return whether nothing is to be asked: a case was timed, and its prediction is kept, or measured by now."""
+        case, way = self._timing.cases.get(question.name), self._way
         if case is None:
             return False
-        way = self._way
-        if (
-            way.growing is not None
-            and not way.interface.joins
-            and not way.growing.knows(self._timing.team, question.name)
-        ):
+        if way.interface.joins:
+            return self._joined or not case.prediction or (self._answers / case.prediction).exists()
+        there = bool(case.prediction) and (self._predictions / case.prediction).exists()
+        if way.growing is None or way.growing.knows(self._timing.team, question.name):
+            return there or not (way.keep and case.prediction)
+        if not there and not case.reason:
             return False
-        if way.interface.joins and not self._joined:
-            return not case.prediction or (self._answers / case.prediction).exists()
-        return (
-            way.interface.joins or not (way.keep and case.prediction) or (self._predictions / case.prediction).exists()
-        )
+        way.growing.measure(self._timing.team, question.name, failure=case.reason)
+        if there and not way.keep:
+            self._remove(self._predictions / case.prediction)
+        return True
 
     @property
     def _joined(self) -> bool:
