@@ -206,12 +206,12 @@ def warded(
 
     `afterwards` is called with the output folder when it has ended.
     """
-    marker = uuid.uuid4().hex
+    marker = f"{_MARKER}={uuid.uuid4().hex}"
     reading, writing = os.pipe()
     try:
         launch = launched(
             [sys.executable, "-I", "-S", _warden.__file__, str(reading), str(home), "pipe" if pipes else "log", *words],
-            environment=environment | {_MARKER: marker},
+            environment=environment | dict([marker.split("=")]),
             folder=folder,
             allowance=allowance,
             log=log,
@@ -220,6 +220,7 @@ def warded(
         )
     except BaseException:
         os.close(writing)
+        _end_marked(marker)
         raise
     finally:
         os.close(reading)
@@ -228,7 +229,7 @@ def warded(
         remove_home(home)
         afterwards(output)
 
-    kept = Kept(launch, writing, f"{_MARKER}={marker}", leave, output=output, allowance=allowance, pipes=pipes)
+    kept = Kept(launch, writing, marker, leave, output=output, allowance=allowance, pipes=pipes)
     kept.watch()
     return kept
 
@@ -256,11 +257,7 @@ class Kept(Watched):
             self._launch.process.kill()
         if self._launch.group is not None:
             self._launch.group.kill()
-        while processes := marked(self._marker):
-            for process in processes:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(process, signal.SIGKILL)
-            time.sleep(0.001)
+        _end_marked(self._marker)
 
     def _root(self) -> int:
         return self._launch.process.pid
@@ -268,6 +265,15 @@ class Kept(Watched):
     def _leave(self) -> None:
         super()._leave()
         self._clean_up()
+
+
+def _end_marked(marker: str) -> None:
+    """End whatever was started with a variable in its environment, wherever it has gone."""
+    while processes := marked(marker):
+        for process in processes:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        time.sleep(0.001)
 
 
 def remove_home(folder: Path) -> None:
