@@ -426,6 +426,14 @@ line"
 
 
 @everywhere
+def test_what_it_leaves_in_its_home_is_removed(stage):
+    code = "import os; os.chdir(os.environ['HOME']); open('x', 'w').close()\n"
+    code += "for _ in range(1500): os.mkdir('d'); os.chdir('d')\n"
+    code += "os.chmod('.', 0); os.chdir(os.environ['HOME']); os.mkdir('closed'); os.chmod('closed', 0)"
+    assert stage.run(*PYTHON, code).ending is Ending.ANSWERED
+
+
+@everywhere
 def test_processors_are_limited(stage):
     allowance = dataclasses.replace(SMALL, processors=1)
     before = os.sched_getaffinity(0)

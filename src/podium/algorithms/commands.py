@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -210,7 +211,16 @@ def warded(
     reading, writing = os.pipe()
     try:
         launch = launched(
-            [sys.executable, "-I", "-S", _warden.__file__, str(reading), str(home), "pipe" if pipes else "log", *words],
+            [
+                os.path.realpath(sys.executable),
+                "-I",
+                "-S",
+                _warden.__file__,
+                str(reading),
+                str(home),
+                "pipe" if pipes else "log",
+                *words,
+            ],
             environment=environment | dict([marker.split("=")]),
             folder=folder,
             allowance=allowance,
@@ -277,6 +287,10 @@ def _end_marked(marker: str) -> None:
 
 
 def remove_home(folder: Path) -> None:
-    """Remove a folder of a program, whatever it has done to its modes."""
+    """Remove a folder of a program, however deep, and whatever it has done to its modes."""
+    with contextlib.suppress(RecursionError):
+        shutil.rmtree(folder, ignore_errors=True)
+    if not folder.exists():
+        return
     subprocess.run(["chmod", "-R", "u+rwx", str(folder)], stderr=subprocess.DEVNULL, check=False)
     subprocess.run(["rm", "-rf", str(folder)], check=False)
