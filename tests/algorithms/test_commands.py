@@ -16,7 +16,7 @@ from programs import MEBIBYTE, PYTHON, SMALL, Stage, nothing_left
 
 from podium.algorithms.cgroups import ControlGroup
 from podium.algorithms.commands import Bubblewrapped, Unconfined
-from podium.algorithms.processes import marked
+from podium.algorithms.processes import descendants, marked
 from podium.algorithms.recording import LARGEST_LOG
 from podium.algorithms.specs import Algorithm, Bind, Ending
 from podium.algorithms.sweeping import sweep_output
@@ -149,8 +149,24 @@ def test_files_in_memory_count(stage):
 
 @everywhere
 def test_one_that_forks_without_end(stage):
-    end = stage.run("sh", "-c", "bomb() { bomb | bomb & }; bomb; sleep 60")
+    with_kernel = ControlGroup.made(SMALL)
+    if with_kernel is not None:
+        with_kernel.remove()
+    # Where only we look after it, its end is in sight, for the sake of the machine.
+    bomb = (
+        "bomb() { bomb | bomb & }; bomb; sleep 60" if with_kernel else "for i in $(seq 500); do sleep 60 & done; wait"
+    )
+    end = stage.run("sh", "-c", bomb)
     assert (end.ending, end.reason) == (Ending.TOO_MANY_PROCESSES, "more than 24 processes and threads at once")
+
+
+def test_no_more_processes_are_looked_for_than_matter():
+    with subprocess.Popen(["sh", "-c", "for i in 1 2 3 4 5 6 7 8; do sleep 300 & done; echo; wait"],
+                          stdout=subprocess.PIPE, start_new_session=True) as process:  # fmt: skip
+        process.stdout.readline()
+        assert len(descendants(process.pid)) == 9
+        assert len(descendants(process.pid, most=3)) == 4
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 @everywhere
@@ -190,7 +206,7 @@ def test_one_that_fills_the_output(stage):
 def test_one_file_that_is_too_large(stage):
     end = stage.run("sh", "-c", "head -c 100000000 /dev/zero >{output}/file; exit 0")
     assert end.ending is Ending.TOO_MUCH_OUTPUT
-    assert (stage.output / "file").stat().st_size <= SMALL.output_bytes + 512
+    assert (stage.output / "file").stat().st_size <= SMALL.largest_file_bytes + 512
 
 
 @everywhere
@@ -239,8 +255,7 @@ def test_folders_within_folders_without_end(stage):
 @behind_walls
 @pytest.mark.parametrize("folder", ["/tmp", "/dev/shm"])
 def test_one_that_fills_its_own_disk(stage, folder):
-    allowance = dataclasses.replace(SMALL, output_bytes=2**30)
-    end = stage.run("sh", "-c", f"head -c 500000000 /dev/zero >{folder}/x; ls -l {folder}", allowance=allowance)
+    end = stage.run("sh", "-c", f"head -c 500000000 /dev/zero >{folder}/x; ls -l {folder}")
     assert end.ending is Ending.ANSWERED  # it was told that the disk is full
     assert "No space left" in stage.said()
     assert " 50331648 " in stage.said()
@@ -249,7 +264,7 @@ def test_one_that_fills_its_own_disk(stage, folder):
 @behind_walls
 def test_one_that_fills_both_of_its_own_disks(stage):
     fill = "head -c 500000000 /dev/zero >/tmp/x; head -c 500000000 /dev/zero >/dev/shm/x; sleep 60"
-    end = stage.run("sh", "-c", fill, allowance=dataclasses.replace(SMALL, output_bytes=2**30))
+    end = stage.run("sh", "-c", fill)
     assert end.ending is Ending.OUT_OF_MEMORY
 
 
@@ -410,6 +425,14 @@ line"
 
 
 @everywhere
+def test_what_it_leaves_in_its_home_is_removed(stage):
+    code = "import os; os.chdir(os.environ['HOME']); open('x', 'w').close()\n"
+    code += "for _ in range(1100): os.mkdir('d'); os.chdir('d')\n"
+    code += "os.chmod('.', 0); os.chdir(os.environ['HOME']); os.mkdir('closed'); os.chmod('closed', 0)"
+    assert stage.run(*PYTHON, code).ending is Ending.ANSWERED
+
+
+@everywhere
 def test_processors_are_limited(stage):
     allowance = dataclasses.replace(SMALL, processors=1)
     before = os.sched_getaffinity(0)
@@ -481,6 +504,17 @@ def test_without_walls_it_is_said_once(tmp_path):
     assert said == [
         "bubblewrap is not installed: nothing keeps the algorithm from the network and from files, the truth among them"
     ]
+
+
+@everywhere
+def test_nothing_is_left_where_we_are_interrupted_while_it_starts(stage, monkeypatch):
+    def interrupt(*_):
+        time.sleep(0.2)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("podium.algorithms.launching._sign", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        stage.start("sh", "-c", "(setsid sleep 300 &); sleep 300")
 
 
 @everywhere

@@ -44,10 +44,10 @@ class Launch:
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe is not None:
                 pipe.close()
-        self.recorder.finish()
         if self.group is not None:
             self.group.kill()
             self.group.remove()
+        self.recorder.finish(seconds=1)
 
 
 def launched(
@@ -76,7 +76,7 @@ def launched(
     """
     group = ControlGroup.made(allowance)
     doors = [str(door) for door in group.doors] if group else []
-    blocks = str(allowance.output_bytes // 512 + 1)
+    blocks = str(allowance.largest_file_bytes // 512 + 1)
     reading, writing = os.pipe()
     with _on_processors(allowance.processors):
         process = Popen(

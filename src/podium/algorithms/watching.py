@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import math
 import os
 import signal
@@ -25,6 +24,7 @@ _LOOK_SECONDS = 0.05
 _LOOK_SECONDS_ALONE = 0.02  # where the kernel does not keep it within its memory
 _SELDOM = 10  # files without a name are looked for once in so many looks
 _REST = 9  # times as long as a look took, so that looking does not slow it down
+_LONGEST_REST = 1.0
 _DEEPEST = 64  # folders within folders
 _ENTRY_BYTES = 512  # a file without content is not for free
 
@@ -84,10 +84,10 @@ def _size(handle: int, enough: float, deepest: int) -> float:
                 if stat.S_ISREG(state.st_mode):
                     total += max(state.st_size, state.st_blocks * 512)
                 elif stat.S_ISDIR(state.st_mode):
-                    inside = _opened(entry.name, handle) if deepest else None
-                    total += (
-                        _size(inside, enough - total, deepest - 1) if inside is not None else 0 if deepest else math.inf
-                    )
+                    if not deepest:
+                        return math.inf
+                    inside = _opened(entry.name, handle)
+                    total += 0 if inside is None else _size(inside, enough - total, deepest - 1)
                 if total > enough:
                     break
     finally:
@@ -96,22 +96,19 @@ def _size(handle: int, enough: float, deepest: int) -> float:
 
 
 def _opened(folder: Path | str, parent: int | None = None) -> int | None:
+    """Open a folder, also one that we may not read; nothing where it has gone or changed meanwhile."""
     flags = os.O_DIRECTORY | os.O_NOFOLLOW
-    try:
-        return os.open(folder, os.O_RDONLY | flags, dir_fd=parent)
-    except PermissionError:
-        handle = os.open(folder, os.O_PATH | flags, dir_fd=parent)
+    with contextlib.suppress(OSError):
         try:
-            Path("/proc/self/fd", str(handle)).chmod(0o700)
-        finally:
-            os.close(handle)
-        return os.open(folder, os.O_RDONLY | flags, dir_fd=parent)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            return None
-        raise
+            return os.open(folder, os.O_RDONLY | flags, dir_fd=parent)
+        except PermissionError:
+            handle = os.open(folder, os.O_PATH | flags, dir_fd=parent)
+            try:
+                Path("/proc/self/fd", str(handle)).chmod(0o700)
+            finally:
+                os.close(handle)
+            return os.open(folder, os.O_RDONLY | flags, dir_fd=parent)
+    return None
 
 
 class Watched(Confined):
@@ -218,7 +215,7 @@ class Watched(Confined):
                 before = time.perf_counter()
                 verdict = self._look()
                 looking = time.perf_counter() - before
-                if verdict is not None or self._wake.wait(max(pause, _REST * looking)):
+                if verdict is not None or self._wake.wait(max(pause, min(_REST * looking, _LONGEST_REST))):
                     break
         finally:
             self._exit = Exit(Ending.CRASHED, "it could not be ended")
@@ -257,7 +254,7 @@ class Watched(Confined):
         self._looks += 1
         if verdict or (self._group and not seldom):
             return verdict
-        threads = descendants(self._root())
+        threads = descendants(self._root(), most=self._allowance.processes + 1)
         self._processor_seconds = max(self._processor_seconds, processor_seconds(threads))
         if self._root_is_ours:
             threads.pop(self._root(), None)
