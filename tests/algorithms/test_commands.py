@@ -347,6 +347,34 @@ def test_one_that_changes_its_inputs(stage):
     assert len(list(stage.input.iterdir())) == 1
 
 
+@behind_walls
+def test_an_output_folder_among_the_inputs(stage):
+    (stage.input / "answers").mkdir()
+    program = stage.confinement.start(
+        Algorithm("team"),
+        ["sh", "-c", "echo x >/input/answers/x; echo x >/input/x; ls /input"],
+        binds=[Bind(stage.output, "/input/answers", writable=True), Bind(stage.input, "/input")],
+        output=stage.output,
+        allowance=SMALL,
+        log=stage.log,
+    )
+    assert program.wait(60).ending is Ending.ANSWERED
+    assert (stage.output / "x").read_text() == "x\n"
+    assert "Read-only" in stage.said()
+    assert stage.said().endswith("answers\ncase.txt\n")
+
+
+@behind_walls
+def test_what_cannot_be_ended_is_told(stage, monkeypatch):
+    """A fault of ours is not waited for without end."""
+    program = stage.start("sleep", "300")
+    end = program._end
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)
+    monkeypatch.setattr(program, "_end", lambda: (end(), 1 / 0))
+    assert program.stop().reason == "it could not be ended"
+    program._leave()
+
+
 @everywhere
 def test_one_that_says_without_end(stage):
     code = "import sys\nfor i in range(3000): print(i, 'x' * 1000, file=(sys.stdout, sys.stderr)[i % 2], flush=True)\n"

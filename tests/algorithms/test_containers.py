@@ -387,6 +387,35 @@ def test_how_docker_is_called(fake, tmp_path):
     )
 
 
+def test_how_podman_must_be_called_is_found_by_trying(tmp_path):
+    """Its own choice of a runtime and of who manages groups does not work everywhere."""
+    program = tmp_path / "podman"
+    program.write_text(
+        f"""#!/bin/sh
+printf '%s\\n' "$*" >>{tmp_path}/record
+case "$*" in
+    *inspect*) case "$*" in *image*) exit 0 ;; *) exit 1 ;; esac ;;
+    "--runtime runc --cgroup-manager cgroupfs init "*) exit 0 ;;
+    *" init "*|"init "*) echo "crun: not here" >&2; exit 126 ;;
+esac
+"""
+    )
+    program.chmod(0o755)
+    engine = Containers(str(program))
+    engine.prepare(Algorithm("team", image="image:1"))
+    engine.prepare(Algorithm("team", image="image:1"))
+    calls = (tmp_path / "record").read_text().splitlines()
+    assert [re.sub(r" podium-.*", "", call) for call in calls if "init " in call] == [
+        "init",
+        "--cgroup-manager cgroupfs init",
+        "--runtime runc --cgroup-manager cgroupfs init",
+    ]
+    assert sum(" rm --force " in f" {call}" for call in calls) == 3
+    program.write_text(program.read_text().replace("cgroupfs init", "none init"))
+    with pytest.raises(InputError, match="podman init: crun: not here"):
+        Containers(str(program)).prepare(Algorithm("team", image="image:1"))
+
+
 def test_how_apptainer_is_called(fake, tmp_path, monkeypatch):
     program = fake("apptainer")
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")

@@ -1,11 +1,16 @@
 """Baselines of the challenges, from algorithm to leaderboard, behind whatever walls there are."""
 
+import gzip
 import json
+import os
 import shutil
+import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 import polars as pl
 import pytest
+from asked_landmarks import AskedLandmarks, write_images
 
 import podium
 from podium.challenges import get_challenge
@@ -133,3 +138,49 @@ def test_many_cases_at_once_where_time_does_not_count(demo, tmp_path):
     )
     assert ran.failed == 0, ran.timings["team"].failures
     same_as_evaluated(ran, truth, tmp_path / "evaluated")
+
+
+@pytest.fixture
+def uploaded(tmp_path):
+    """Return an image as a team would send it: it copies its input, and crashes on a point that begins with 3."""
+    busybox, podman = shutil.which("busybox"), shutil.which("podman")
+    if not (busybox and podman) or b".interp" in Path(busybox).read_bytes():
+        pytest.skip("needs podman and a static busybox (Debian: podman runc busybox-static)")
+    name, root = f"localhost/podium-running-{os.getpid()}:1", tmp_path / "root"
+    (root / "bin").mkdir(parents=True)
+    shutil.copy(busybox, root / "bin" / "busybox")
+    (root / "bin" / "sh").symlink_to("busybox")
+    script = "busybox grep -q ^3 /input/image.txt && exit 3; busybox cp /input/image.txt /output/point.txt"
+    entry = f"ENTRYPOINT {json.dumps(['/bin/sh', '-c', script])}"
+    with subprocess.Popen(["tar", "-C", root, "-c", "."], stdout=subprocess.PIPE) as packed:
+        subprocess.run(
+            [podman, "import", "--change", entry, "-", name], stdin=packed.stdout, check=True, capture_output=True
+        )
+    try:
+        subprocess.run([podman, "save", "--output", tmp_path / "image.tar", name], check=True, capture_output=True)
+    finally:
+        subprocess.run([podman, "rmi", "--force", name], check=True, capture_output=True)
+    file = tmp_path / "uploads" / "team-a.tar.gz"
+    file.parent.mkdir()
+    file.write_bytes(gzip.compress((tmp_path / "image.tar").read_bytes(), 1))
+    yield file
+    left = subprocess.run([podman, "images", "--format", "{{.Repository}}"], capture_output=True, text=True, check=True)
+    assert name.partition(":")[0] not in left.stdout.split()
+
+
+@pytest.mark.heavy
+def test_an_image_as_it_was_uploaded(uploaded, tmp_path):
+    points = {"001": "0 0 0", "002": "3 4 0", "003": "0 0 2"}
+    images, truth = write_images(tmp_path, points), tmp_path / "truth"
+    truth.mkdir()
+    for name in points:
+        (truth / f"{name}.txt").write_text("0 0 0")
+    ran = podium.run_algorithm(AskedLandmarks(), inputs=images, truth=truth, out=tmp_path / "out", images=str(uploaded))
+    assert list(ran.timings) == ["team-a"]
+    assert list(ran.timings["team-a"].failures) == ["002"]
+    assert ran.timings["team-a"].isolated
+    assert str(uploaded) in ran.timings["team-a"].algorithm["sha256"]
+    ((team, case, status, reason),) = ran.run.failures.rows()
+    assert (team, case, status) == ("team-a", "002", "missing")
+    assert reason.startswith("crashed: exit code 3")
+    assert ran.run.leaderboard.entries[0].values["distance"] == pytest.approx(102 / 3)

@@ -2,12 +2,13 @@
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from podium.algorithms.specs import Algorithm, Allowance
 from podium.algorithms.surroundings import environment_folders, program_of, variables
-from podium.algorithms.walls import wall_options
+from podium.algorithms.walls import process_limit, wall_options
 from podium.model import InputError
 
 
@@ -57,6 +58,18 @@ def test_a_virtual_environment_needs_its_base_and_editable_packages(tmp_path):
 
 def test_our_own_environment_is_found():
     assert Path(sys.prefix) in environment_folders(Path(sys.executable))
+
+
+def test_users_but_root_get_a_limit_of_processes(monkeypatch):
+    monkeypatch.setattr("podium.algorithms.walls.shutil.which", lambda *_, **__: "/usr/bin/prlimit")
+    for user, kernel, words in (
+        (1000, "6.1.0-13-amd64", ["/usr/bin/prlimit", "--nproc=84"]),
+        (1000, "5.4.0", []),
+        (0, "6.1.0", []),
+    ):
+        monkeypatch.setattr("podium.algorithms.walls.os.geteuid", lambda user=user: user)
+        monkeypatch.setattr("podium.algorithms.walls.os.uname", lambda kernel=kernel: SimpleNamespace(release=kernel))
+        assert process_limit(Allowance(processes=10)) == words
 
 
 def test_variables_are_few():

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from other_truths import KINDS
 from unconfined import Plain
 
 import podium
@@ -24,28 +23,14 @@ from podium.challenges.tusrec import baseline as tusrec
 from podium.model import InputError
 from podium.run import check_submission
 
+pytestmark = pytest.mark.slow
+
 NAMES = sorted(challenges())
 PAIRS = [(name, algorithm.name) for name in NAMES for algorithm in baseline_algorithms(get_challenge(name))]
 
 
 @pytest.fixture(scope="module")
-def truths(tmp_path_factory):
-    """Return a few cases of the truth of a demo, with their images."""
-    made = {}
-
-    def of(name):
-        if name not in made:
-            folder = tmp_path_factory.mktemp(name)
-            get_challenge(name).write_demo(folder)
-            KINDS[name].trim(folder / "truth")
-            made[name] = folder / "truth"
-        return made[name]
-
-    return of
-
-
-@pytest.fixture(scope="module")
-def answers(truths, tmp_path_factory):
+def answers(few_cases, tmp_path_factory):
     """Return the predictions of a baseline and what came of its cases; asked once for every protocol."""
     known = {}
 
@@ -54,7 +39,7 @@ def answers(truths, tmp_path_factory):
             algorithms = baseline_algorithms(get_challenge(name), protocol=protocol)
             (algorithm,) = (algorithm for algorithm in algorithms if algorithm.name == method)
             folder = tmp_path_factory.mktemp(method)
-            known[name, method, protocol] = asked(name, algorithm, truths(name), folder)
+            known[name, method, protocol] = asked(name, algorithm, few_cases(name), folder)
         return known[name, method, protocol]
 
     return of
@@ -119,11 +104,11 @@ GOOD_ENOUGH = {
 
 
 @pytest.mark.parametrize(("name", "method"), PAIRS)
-def test_a_baseline_is_a_command_whose_answers_are_accepted(truths, answers, name, method, tmp_path):
+def test_a_baseline_is_a_command_whose_answers_are_accepted(few_cases, answers, name, method, tmp_path):
     team, _ = answers(name, method)
-    problems = check_submission(get_challenge(name), team, truth=truths(name))
+    problems = check_submission(get_challenge(name), team, truth=few_cases(name))
     assert [problem for problem in problems if not problem.warning] == []
-    board = scored(name, truths(name), [team], tmp_path)
+    board = scored(name, few_cases(name), [team], tmp_path)
     for column, (least, most) in GOOD_ENOUGH[name, method].items():
         assert least <= board[method][column] <= most, column
 
@@ -141,17 +126,17 @@ def contents(team):
     return {path.name: path.read_bytes() for path in team.iterdir()}
 
 
-def test_frame_by_frame_gives_the_same_answers_as_all_at_once(truths, answers):
+def test_frame_by_frame_gives_the_same_answers_as_all_at_once(few_cases, answers):
     one, _ = answers("trackrad2025", "template-matching")
     other, outcomes = answers("trackrad2025", "template-matching", "frames")
     assert contents(one) == contents(other)
-    questions = get_challenge("trackrad2025").interface.questions(truths("trackrad2025"))
+    questions = get_challenge("trackrad2025").interface.questions(few_cases("trackrad2025"))
     assert [len(outcome.spans.frames) for outcome in outcomes] == [question.frames for question in questions]
 
 
-def test_template_matching_beats_no_tracking(truths, answers, tmp_path):
+def test_template_matching_beats_no_tracking(few_cases, answers, tmp_path):
     teams = [answers("trackrad2025", method)[0] for method in ("first-target", "template-matching")]
-    board = scored("trackrad2025", truths("trackrad2025"), teams, tmp_path)
+    board = scored("trackrad2025", few_cases("trackrad2025"), teams, tmp_path)
     assert board["template-matching"]["dice"] > board["first-target"]["dice"] + 0.1
     assert board["template-matching"]["centre_distance"] < board["first-target"]["centre_distance"] / 2
     for column in ("dice", "hd95", "masd", "centre_distance", "relative_d98"):  # Podium measures no tracking itself
@@ -241,9 +226,9 @@ def test_a_single_frame_and_a_black_scan_have_an_answer(tmp_path):
     assert np.isfinite(tusrec.constant_sweep(np.zeros((3, 8, 8), np.uint8), scaling)).all()
 
 
-def test_the_function_of_the_sweep_gives_the_numbers_of_its_command(truths, answers, tmp_path):
+def test_the_function_of_the_sweep_gives_the_numbers_of_its_command(few_cases, answers, tmp_path):
     challenge = get_challenge("tusrec")
-    truth = truths("tusrec")
+    truth = few_cases("tusrec")
     function = Algorithm("function", function=f"{Path(tusrec.__file__)}:predict_ddfs", environment=dict(os.environ))
     team, _ = answers("tusrec", "constant-sweep")
     cases = {case.name: case for case in challenge.cases(truth)}
@@ -267,7 +252,7 @@ def test_the_function_of_the_sweep_gives_the_numbers_of_its_command(truths, answ
                 assert (one.metric, one.value) == (other.metric, pytest.approx(other.value, abs=1e-4))
 
 
-def test_the_training_mean_is_that_of_the_training_data(truths, tmp_path):
+def test_the_training_mean_is_that_of_the_training_data(few_cases, tmp_path):
     challenge = get_challenge("lvquan18")
     challenge.write_demo(tmp_path / "training", seed=3)
     training = tmp_path / "training" / "truth" / "LVQUAN_truth.mat"
@@ -280,8 +265,8 @@ def test_the_training_mean_is_that_of_the_training_data(truths, tmp_path):
     for name, environment in (("round", {}), ("trained", {TRAINING: str(training)})):
         usual = baseline_algorithms(challenge)[0]
         algorithm = Algorithm(name, usual.command, environment={**usual.environment, **environment})
-        team, _ = asked("lvquan18", algorithm, truths("lvquan18"), tmp_path / name)
-        boards |= scored("lvquan18", truths("lvquan18"), [team], tmp_path / name)
+        team, _ = asked("lvquan18", algorithm, few_cases("lvquan18"), tmp_path / name)
+        boards |= scored("lvquan18", few_cases("lvquan18"), [team], tmp_path / name)
     assert boards["round"]["mae_dim"] != boards["trained"]["mae_dim"]
 
 

@@ -20,16 +20,17 @@ from podium.testing import assert_truth_is_hidden
 NAMES = sorted(challenges())
 
 
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture(scope="module")
-def truths(tmp_path_factory):
+def truths(few_cases, tmp_path_factory):
     """Return the same images with three truths, made once for each challenge."""
     made = {}
 
     def of(name):
         if name not in made:
-            scratch = tmp_path_factory.mktemp(name)
-            get_challenge(name).write_demo(scratch / "demo")
-            made[name] = three_truths(name, scratch / "demo" / "truth", scratch)
+            made[name] = three_truths(name, few_cases(name), tmp_path_factory.mktemp("truths"))
         return made[name]
 
     return of

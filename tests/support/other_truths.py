@@ -170,12 +170,11 @@ KINDS = {
 
 
 def three_truths(name, truth, scratch):
-    """Return three folders of the same images, with the truth of a demo, another and none; and what is secret."""
+    """Return three folders of the same images, with a truth, another and none; and what is secret."""
     kind = KINDS[name]
     folders = [scratch / place for place in ("own", "other", "none")]
     for folder in folders:
         shutil.copytree(truth, folder)
-        kind.trim(folder)
     kind.change(folders[1])
     secrets = [*kind.secrets(folders[0]), *kind.secrets(folders[1])]
     kind.remove(folders[2])

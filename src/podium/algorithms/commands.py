@@ -21,7 +21,7 @@ from podium.algorithms.launching import Launch, launched
 from podium.algorithms.processes import marked
 from podium.algorithms.specs import Algorithm, Allowance, Bind
 from podium.algorithms.surroundings import program_of, refuse_hidden, variables
-from podium.algorithms.walls import bwrap, made_up_files, wall_options
+from podium.algorithms.walls import bwrap, made_up_files, process_limit, wall_options
 from podium.algorithms.watching import Watched
 
 __all__ = ["Bubblewrapped", "Kept", "Unconfined", "remove_home", "warded"]
@@ -33,6 +33,8 @@ _MARKER = "PODIUM_PROGRAM"
 
 class Bubblewrapped(Confinement):
     """Commands behind walls: without network and other processes, with only those files that they need, read-only.
+
+    A command ends with the thread that started it.
 
     Parameters
     ----------
@@ -72,8 +74,9 @@ class Bubblewrapped(Confinement):
             options = wall_options(
                 algorithm, program, binds=binds, allowance=allowance, hidden=self._hidden, files=files
             )
+            begin = [*process_limit(allowance), "/bin/sh", "-c", _BEGIN[pipes], "sh"]
             launch = launched(
-                [bwrap(), *options, "--info-fd", str(writing), "--", "/bin/sh", "-c", _BEGIN[pipes], "sh", *words],
+                [bwrap(), *options, "--info-fd", str(writing), "--", *begin, *words],
                 environment=variables(algorithm, program, home="/tmp", allowance=allowance),
                 allowance=allowance,
                 log=log,

@@ -306,7 +306,7 @@ def _check_baseline(timing: TeamTiming) -> None:
 
 @contextmanager
 def _stoppable() -> Iterator[None]:
-    """Let SIGTERM end a run as Ctrl-C does: cleanly."""
+    """Let SIGTERM end a run as Ctrl-C does, and both at once, however libraries have dealt with signals so far."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -314,11 +314,13 @@ def _stoppable() -> Iterator[None]:
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, stop)
+    # Polars has SIGINT handled so that a thread that waits without a time limit goes on waiting.
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
 class _Counter:

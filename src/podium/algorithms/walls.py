@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Sequence
@@ -12,7 +13,7 @@ from pathlib import Path
 from podium.algorithms.specs import Algorithm, Allowance, Bind
 from podium.algorithms.surroundings import SYSTEM_FOLDERS, environment_folders, hides, whole
 
-__all__ = ["NOBODY", "bwrap", "made_up_files", "wall_options", "why_no_walls"]
+__all__ = ["NOBODY", "bwrap", "made_up_files", "process_limit", "wall_options", "why_no_walls"]
 
 NOBODY = 65534
 _READ_IN_ETC = (
@@ -66,6 +67,19 @@ def wall_options(
             options += ["--dev-bind", device, device]
     home = str(whole(algorithm.folder)) if algorithm.folder else "/tmp"
     return [*options, "--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", home]
+
+
+def process_limit(allowance: Allowance) -> list[str]:
+    """Return words before a command that keep the kernel from starting many more processes than it may have.
+
+    They are counted for each user inside the walls, as kernels do since 5.14, but not for root. What breaks the limit
+    is told by whoever watches; this keeps it from being too many to watch.
+    """
+    kernel = tuple(int(number) for number in re.findall(r"\d+", os.uname().release)[:2])
+    program = shutil.which("prlimit", path="/usr/bin:/bin")
+    if os.geteuid() == 0 or kernel < (5, 14) or program is None:
+        return []
+    return [program, f"--nproc={2 * allowance.processes + 64}"]
 
 
 def _gpu_devices() -> list[str]:

@@ -221,7 +221,11 @@ class Watched(Confined):
                 if verdict is not None or self._wake.wait(max(pause, _REST * looking)):
                     break
         finally:
-            self._conclude(verdict)
+            self._exit = Exit(Ending.CRASHED, "it could not be ended")
+            try:
+                self._conclude(verdict)
+            finally:
+                self._over.set()
 
     def _conclude(self, verdict: Exit | None) -> None:
         """End what is left of it, and say how it ended."""
@@ -240,7 +244,6 @@ class Watched(Confined):
             ended=self._ended,
         )
         self._leave()
-        self._over.set()
 
     def _leave(self) -> None:
         """Remove what was made for it."""

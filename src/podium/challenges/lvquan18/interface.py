@@ -72,7 +72,7 @@ def _rows(subject: str, path: Path) -> Sheet:
     """Read the answer for one subject."""
     sheet = read_sheet(path)
     expected = tuple(f"{subject}-{frame:02d}" for frame in range(1, FRAMES + 1))
-    if (sheet.images if sheet.named else expected[: len(sheet.images)]) != expected:
+    if len(sheet.images) != FRAMES or (sheet.named and sheet.images != expected):
         given = f"{sheet.images[0]} to {sheet.images[-1]}" if sheet.named else f"{len(sheet.images)} images"
         raise InputError(f"the answer is for {given}, asked were {expected[0]} to {expected[-1]}", path=path)
     return sheet

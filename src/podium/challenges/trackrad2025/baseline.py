@@ -53,7 +53,7 @@ class TemplateMatching:
 
     margin = 6
     """Pixels around the target that belong to the template."""
-    reach = 10
+    reach = 30
     """Pixels that the target moves at most between frames, in either direction."""
 
     def __init__(self, target: npt.NDArray[Any]) -> None:
@@ -91,6 +91,8 @@ class TemplateMatching:
         size = np.array(self._template.shape) + 2 * self.reach
         window = padded[start[0] : start[0] + size[0], start[1] : start[1] + size[1]]
         score = correlation(window, self._template)
+        if not score.max() > 0:  # nothing like it is in sight
+            return self._last.astype(np.float64)
         best = np.array(np.unravel_index(np.argmax(score), score.shape))
         return np.asarray(start - self._corner + best - self.reach + _fraction(score, best))
 
