@@ -16,7 +16,7 @@ from programs import MEBIBYTE, PYTHON, SMALL, Stage, nothing_left
 
 from podium.algorithms.cgroups import ControlGroup
 from podium.algorithms.commands import Bubblewrapped, Unconfined
-from podium.algorithms.processes import marked
+from podium.algorithms.processes import descendants, marked
 from podium.algorithms.recording import LARGEST_LOG
 from podium.algorithms.specs import Algorithm, Bind, Ending
 from podium.algorithms.sweeping import sweep_output
@@ -149,8 +149,24 @@ def test_files_in_memory_count(stage):
 
 @everywhere
 def test_one_that_forks_without_end(stage):
-    end = stage.run("sh", "-c", "bomb() { bomb | bomb & }; bomb; sleep 60")
+    with_kernel = ControlGroup.made(SMALL)
+    if with_kernel is not None:
+        with_kernel.remove()
+    # Where only we look after it, its end is in sight, for the sake of the machine.
+    bomb = (
+        "bomb() { bomb | bomb & }; bomb; sleep 60" if with_kernel else "for i in $(seq 500); do sleep 60 & done; wait"
+    )
+    end = stage.run("sh", "-c", bomb)
     assert (end.ending, end.reason) == (Ending.TOO_MANY_PROCESSES, "more than 24 processes and threads at once")
+
+
+def test_no_more_processes_are_looked_for_than_matter():
+    with subprocess.Popen(["sh", "-c", "for i in 1 2 3 4 5 6 7 8; do sleep 300 & done; echo; wait"],
+                          stdout=subprocess.PIPE, start_new_session=True) as process:  # fmt: skip
+        process.stdout.readline()
+        assert len(descendants(process.pid)) == 9
+        assert len(descendants(process.pid, most=3)) == 4
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 @everywhere
@@ -410,6 +426,14 @@ line"
 
 
 @everywhere
+def test_what_it_leaves_in_its_home_is_removed(stage):
+    code = "import os; os.chdir(os.environ['HOME']); open('x', 'w').close()\n"
+    code += "for _ in range(1500): os.mkdir('d'); os.chdir('d')\n"
+    code += "os.chmod('.', 0); os.chdir(os.environ['HOME']); os.mkdir('closed'); os.chmod('closed', 0)"
+    assert stage.run(*PYTHON, code).ending is Ending.ANSWERED
+
+
+@everywhere
 def test_processors_are_limited(stage):
     allowance = dataclasses.replace(SMALL, processors=1)
     before = os.sched_getaffinity(0)
@@ -481,6 +505,17 @@ def test_without_walls_it_is_said_once(tmp_path):
     assert said == [
         "bubblewrap is not installed: nothing keeps the algorithm from the network and from files, the truth among them"
     ]
+
+
+@everywhere
+def test_nothing_is_left_where_we_are_interrupted_while_it_starts(stage, monkeypatch):
+    def interrupt(*_):
+        time.sleep(0.2)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("podium.algorithms.launching._sign", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        stage.start("sh", "-c", "(setsid sleep 300 &); sleep 300")
 
 
 @everywhere

@@ -1,21 +1,25 @@
 """Runs a program and ends all that it started when it ends, or when we do: a script before the program.
 
 What is started here and left alone by its parent is adopted by this process, so that nothing gets out of sight.
+Little is imported, so that little time passes before the program begins.
 """
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import os
 import select
-import signal
 import sys
 import time
-from pathlib import Path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _PR_SET_CHILD_SUBREAPER = 36
+_SIGKILL = 9
 _NOT_FOUND = 127
+_LOOK_SECONDS = 0.25
 
 
 def main(control: int, home: str, *, to_log: bool, words: list[str]) -> int | None:
@@ -23,24 +27,19 @@ def main(control: int, home: str, *, to_log: bool, words: list[str]) -> int | No
 
     Where `control` is closed, perhaps because we were killed, its home is removed here.
     """
-    with contextlib.suppress(AttributeError):  # only Linux has it
+    if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    woken, waking = os.pipe()
-    os.set_blocking(waking, False)
-    signal.set_wakeup_fd(waking)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
     program = os.fork()
     if program == 0:
         _become(control, to_log=to_log, words=words)
     for pipe in (0, 1):
         os.close(pipe)
+    watched = [control, os.pidfd_open(program)] if hasattr(os, "pidfd_open") else [control]
     code, abandoned = None, False
     while code is None and not abandoned:
-        ready, _, _ = select.select([woken, control], [], [])
+        ready, _, _ = select.select(watched, [], [], _LOOK_SECONDS if len(watched) > 1 else 0.02)
         abandoned = control in ready
-        if woken in ready:
-            os.read(woken, 512)
-            code = _reaped().get(program)
+        code = _reaped().get(program)
     _end_all(program)
     if abandoned:
         os.execvp("rm", ["rm", "-rf", home])
@@ -48,7 +47,6 @@ def main(control: int, home: str, *, to_log: bool, words: list[str]) -> int | No
 
 
 def _become(control: int, *, to_log: bool, words: list[str]) -> None:
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.setpgid(0, 0)
     os.close(control)
     os.write(1, b".")
@@ -64,30 +62,41 @@ def _become(control: int, *, to_log: bool, words: list[str]) -> None:
 def _reaped() -> dict[int, int]:
     """Return the exit codes of all children that have ended."""
     codes: dict[int, int] = {}
-    with contextlib.suppress(ChildProcessError):
+    try:
         while (ended := os.waitpid(-1, os.WNOHANG))[0]:
             code = os.waitstatus_to_exitcode(ended[1])
             codes[ended[0]] = code if code >= 0 else 128 - code
+    except ChildProcessError:
+        pass
     return codes
 
 
 def _end_all(program: int) -> None:
-    with contextlib.suppress(OSError):
-        os.killpg(program, signal.SIGKILL)
+    _kill(os.killpg, program)
     while children := _children():
         for child in children:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(child, signal.SIGKILL)
+            _kill(os.kill, child)
         _reaped()
         time.sleep(0.001)
 
 
+def _kill(how: Callable[[int, int], None], process: int) -> None:
+    try:
+        how(process, _SIGKILL)
+    except OSError:
+        return  # it has ended
+
+
 def _children() -> list[int]:
     try:
-        words = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+        file = os.open(f"/proc/self/task/{os.getpid()}/children", os.O_RDONLY)
     except FileNotFoundError:
         return []
-    return [int(word) for word in words]
+    try:
+        # What does not fit is seen when these have ended.
+        return [int(word) for word in os.read(file, 2**16).rpartition(b" ")[0].split()]
+    finally:
+        os.close(file)
 
 
 if __name__ == "__main__":

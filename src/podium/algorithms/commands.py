@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -206,12 +207,21 @@ def warded(
 
     `afterwards` is called with the output folder when it has ended.
     """
-    marker = uuid.uuid4().hex
+    marker = f"{_MARKER}={uuid.uuid4().hex}"
     reading, writing = os.pipe()
     try:
         launch = launched(
-            [sys.executable, "-I", "-S", _warden.__file__, str(reading), str(home), "pipe" if pipes else "log", *words],
-            environment=environment | {_MARKER: marker},
+            [
+                os.path.realpath(sys.executable),
+                "-I",
+                "-S",
+                _warden.__file__,
+                str(reading),
+                str(home),
+                "pipe" if pipes else "log",
+                *words,
+            ],
+            environment=environment | dict([marker.split("=")]),
             folder=folder,
             allowance=allowance,
             log=log,
@@ -220,6 +230,7 @@ def warded(
         )
     except BaseException:
         os.close(writing)
+        _end_marked(marker)
         raise
     finally:
         os.close(reading)
@@ -228,7 +239,7 @@ def warded(
         remove_home(home)
         afterwards(output)
 
-    kept = Kept(launch, writing, f"{_MARKER}={marker}", leave, output=output, allowance=allowance, pipes=pipes)
+    kept = Kept(launch, writing, marker, leave, output=output, allowance=allowance, pipes=pipes)
     kept.watch()
     return kept
 
@@ -256,11 +267,7 @@ class Kept(Watched):
             self._launch.process.kill()
         if self._launch.group is not None:
             self._launch.group.kill()
-        while processes := marked(self._marker):
-            for process in processes:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(process, signal.SIGKILL)
-            time.sleep(0.001)
+        _end_marked(self._marker)
 
     def _root(self) -> int:
         return self._launch.process.pid
@@ -270,7 +277,20 @@ class Kept(Watched):
         self._clean_up()
 
 
+def _end_marked(marker: str) -> None:
+    """End whatever was started with a variable in its environment, wherever it has gone."""
+    while processes := marked(marker):
+        for process in processes:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        time.sleep(0.001)
+
+
 def remove_home(folder: Path) -> None:
-    """Remove a folder of a program, whatever it has done to its modes."""
+    """Remove a folder of a program, however deep, and whatever it has done to its modes."""
+    with contextlib.suppress(RecursionError):
+        shutil.rmtree(folder, ignore_errors=True)
+    if not folder.exists():
+        return
     subprocess.run(["chmod", "-R", "u+rwx", str(folder)], stderr=subprocess.DEVNULL, check=False)
     subprocess.run(["rm", "-rf", str(folder)], check=False)

@@ -44,10 +44,10 @@ class Launch:
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe is not None:
                 pipe.close()
-        self.recorder.finish()
         if self.group is not None:
             self.group.kill()
             self.group.remove()
+        self.recorder.finish(seconds=1)
 
 
 def launched(

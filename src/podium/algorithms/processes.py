@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import stat
 from collections.abc import Iterable
@@ -14,11 +15,14 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 _GONE = (FileNotFoundError, ProcessLookupError, PermissionError, NotADirectoryError)
 
 
-def descendants(process: int) -> dict[int, int]:
-    """Return a process and all below it, and how many threads each has."""
+def descendants(process: int, *, most: float = math.inf) -> dict[int, int]:
+    """Return a process and all below it, and how many threads each has.
+
+    No more than `most` are looked for: they may be started faster than they are looked at.
+    """
     threads: dict[int, int] = {}
     waiting = [process]
-    while waiting:
+    while waiting and len(threads) <= most:
         process = waiting.pop()
         tasks = _listed(f"/proc/{process}/task")
         if tasks and process not in threads:

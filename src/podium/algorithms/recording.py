@@ -45,6 +45,6 @@ class Recorder:
                 log.write(f"\n[… {left_out} bytes left out …]\n".encode())
             log.write(b"".join(tail))
 
-    def finish(self) -> None:
-        """Wait until all that was said is written."""
-        self._thread.join(5)
+    def finish(self, *, seconds: float = 5.0) -> None:
+        """Wait until all that was said is written; not for ever, since somebody may hold the pipe open."""
+        self._thread.join(seconds)

@@ -25,6 +25,7 @@ _LOOK_SECONDS = 0.05
 _LOOK_SECONDS_ALONE = 0.02  # where the kernel does not keep it within its memory
 _SELDOM = 10  # files without a name are looked for once in so many looks
 _REST = 9  # times as long as a look took, so that looking does not slow it down
+_LONGEST_REST = 1.0
 _DEEPEST = 64  # folders within folders
 _ENTRY_BYTES = 512  # a file without content is not for free
 
@@ -218,7 +219,7 @@ class Watched(Confined):
                 before = time.perf_counter()
                 verdict = self._look()
                 looking = time.perf_counter() - before
-                if verdict is not None or self._wake.wait(max(pause, _REST * looking)):
+                if verdict is not None or self._wake.wait(max(pause, min(_REST * looking, _LONGEST_REST))):
                     break
         finally:
             self._exit = Exit(Ending.CRASHED, "it could not be ended")
@@ -257,7 +258,7 @@ class Watched(Confined):
         self._looks += 1
         if verdict or (self._group and not seldom):
             return verdict
-        threads = descendants(self._root())
+        threads = descendants(self._root(), most=self._allowance.processes + 1)
         self._processor_seconds = max(self._processor_seconds, processor_seconds(threads))
         if self._root_is_ours:
             threads.pop(self._root(), None)
