@@ -5,6 +5,7 @@ The protocols are specified in docs/algorithms.md.
 
 from __future__ import annotations
 
+import inspect
 import pickle
 import sys
 import time
@@ -340,6 +341,7 @@ class _Function(_Many):
     @property
     def _package(self) -> Path:
         """Where the package lies that the challenge's interface is in, or the module, if it is in none."""
-        top = type(self.interface).__module__.partition(".")[0]
-        file = Path(str(sys.modules[top].__file__))
-        return file.parent if file.name == "__init__.py" else file
+        module = type(self.interface).__module__
+        file = Path(inspect.getfile(type(self.interface)))
+        path = file.parent if file.name == "__init__.py" else file
+        return path.parents[module.count(".") - 1] if "." in module else path

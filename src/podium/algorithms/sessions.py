@@ -86,7 +86,11 @@ class Session:
         program = self._start(log)
         self._before = 0.0
         watch.start += program.started - begin
-        self._conversation = Conversation(program)
+        try:
+            self._conversation = Conversation(program)
+        except BaseException:
+            program.stop()
+            raise
         try:
             limit = Limit(self._allowance.load_seconds, "it was not ready")
             hello = self._conversation.hear(limit)
