@@ -317,6 +317,14 @@ def test_answers_become_one_file_where_that_is_a_submission(places, keep):
     assert again.run.measurements.equals(ran.run.measurements)
 
 
+def test_one_file_that_was_kept_is_measured_once_there_is_a_truth(places):
+    run(places, challenge=Joined(), measured=False)
+    seen = []
+    ran = run(places, challenge=Joined(), ask=asking(seen), resume=True)
+    assert seen == []
+    assert ran.run.leaderboard.entries[0].values["distance"] == 2
+
+
 # A baseline.
 
 
@@ -537,6 +545,15 @@ def test_where_it_runs_is_told_what_must_not_be_seen(places):
         confine=lambda _, folders: hidden.extend(folders) or PlainConfinement(),
     )
     assert hidden == [places["inputs"], places["truth"], places["out"]]
+
+
+def test_algorithms_of_another_challenge_are_not_mixed_with_these(places):
+    class Other(AskedLandmarks):
+        name = "other"
+
+    run(places, measured=False)
+    with pytest.raises(InputError, match="algorithms of asked-landmarks were run here, not of other"):
+        run(places, python("b"), challenge=Other(), measured=False, resume=True)
 
 
 def test_a_challenge_without_an_interface_is_refused(places):

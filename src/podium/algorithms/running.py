@@ -167,7 +167,7 @@ def run_algorithms(
         )
         hidden = [inputs, *([truth] if truth else []), out]
         counter = _Counter(len(questions) * len(everybody), progress)
-        timings = dict(read_timings(out / "timing"))
+        timings = _timings(out, challenge)
         for algorithm, confinement in stack.enter_context(closing(_confined_in_turn(everybody, confine, hidden))):
             role = Role.BASELINE if algorithm is baseline else Role.COMPETITOR
             team = TeamRun(way, algorithm, confinement, role=role, known=timings.get(algorithm.name))
@@ -267,6 +267,15 @@ def _questions(interface: Interface, inputs: Path) -> list[Question]:
         raise InputError("there are no images here", path=inputs, advice="Give the folder with the images as --inputs")
     random.Random(_SEED).shuffle(questions)
     return questions
+
+
+def _timings(out: Path, challenge: Challenge) -> dict[str, TeamTiming]:
+    """Return what earlier runs have written."""
+    timings = dict(read_timings(out / "timing"))
+    if others := {timing.challenge for timing in timings.values()} - {challenge.name}:
+        what = f"algorithms of {shortened(sorted(others))} were run here, not of {challenge.name}"
+        raise InputError(what, path=out, advice="Give another folder as --out")
+    return timings
 
 
 def _with_truth(
