@@ -102,15 +102,15 @@ class Containers(Confinement):
 
     def options(self, algorithm: Algorithm, *, binds: Sequence[Bind], allowance: Allowance) -> list[str]:
         """Return how a container is created."""
-        memory, half = (f"{size}b" for size in (allowance.memory_bytes, allowance.memory_bytes // 2))
+        memory, half = (f"{size}b" for size in (allowance.memory_bytes, allowance.temporary_bytes))
         user = f"{NOBODY}:{NOBODY}" if os.geteuid() == 0 else f"{os.geteuid()}:{os.getegid()}"
         options = [
             *("--interactive", "--pull=never", "--network", "none", "--hostname", "podium", "--read-only"),
             *("--user", user, "--cap-drop", "ALL"),
             *("--security-opt", "no-new-privileges", "--security-opt", "label=disable", "--log-driver", "none"),
             *("--memory", memory, "--memory-swap", memory, "--pids-limit", str(allowance.processes)),
-            *("--shm-size", half, "--tmpfs", f"/tmp:rw,nosuid,nodev,size={allowance.memory_bytes // 2},mode=1777"),
-            *("--ulimit", "core=0:0", "--ulimit", _ulimit("fsize", allowance.output_bytes + 512)),
+            *("--shm-size", half, "--tmpfs", f"/tmp:rw,nosuid,nodev,size={allowance.temporary_bytes},mode=1777"),
+            *("--ulimit", "core=0:0", "--ulimit", _ulimit("fsize", allowance.largest_file_bytes + 512)),
             *("--ulimit", _ulimit("nofile", 2**16), "--ulimit", _ulimit("nproc", max(1024, allowance.processes))),
         ]
         if self._podman:

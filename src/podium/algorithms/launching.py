@@ -76,7 +76,7 @@ def launched(
     """
     group = ControlGroup.made(allowance)
     doors = [str(door) for door in group.doors] if group else []
-    blocks = str(allowance.output_bytes // 512 + 1)
+    blocks = str(allowance.largest_file_bytes // 512 + 1)
     reading, writing = os.pipe()
     with _on_processors(allowance.processors):
         process = Popen(

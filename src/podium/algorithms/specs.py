@@ -75,6 +75,16 @@ class Allowance:
     output_bytes: int = 16 * 2**30
     gpu: bool = False
 
+    @property
+    def temporary_bytes(self) -> int:
+        """How much fits into its own /tmp, and into /dev/shm; all of it counts as memory."""
+        return self.memory_bytes // 2
+
+    @property
+    def largest_file_bytes(self) -> int:
+        """How large a file may become before it is stopped at once."""
+        return max(self.output_bytes, self.temporary_bytes)
+
     def seconds(self, frames: int) -> float:
         """Return how long a case may take."""
         return self.case_seconds + self.frame_seconds * frames

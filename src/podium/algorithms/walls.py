@@ -46,7 +46,7 @@ def wall_options(
     own = [whole(path) for path in (algorithm.folder, *algorithm.reads) if path]
     # By depth, so that what lies inside another comes after it.
     seen = sorted({*own, *environment_folders(program)}, key=lambda path: len(path.parts))
-    half = str(allowance.memory_bytes // 2)
+    half = str(allowance.temporary_bytes)
     options = [
         *("--unshare-all", "--unshare-user", *_userns_option()),
         *("--uid", str(NOBODY), "--gid", str(NOBODY), "--hostname", "podium", "--die-with-parent", "--new-session"),

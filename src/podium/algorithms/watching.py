@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import math
 import os
 import signal
@@ -85,10 +84,10 @@ def _size(handle: int, enough: float, deepest: int) -> float:
                 if stat.S_ISREG(state.st_mode):
                     total += max(state.st_size, state.st_blocks * 512)
                 elif stat.S_ISDIR(state.st_mode):
-                    inside = _opened(entry.name, handle) if deepest else None
-                    total += (
-                        _size(inside, enough - total, deepest - 1) if inside is not None else 0 if deepest else math.inf
-                    )
+                    if not deepest:
+                        return math.inf
+                    inside = _opened(entry.name, handle)
+                    total += 0 if inside is None else _size(inside, enough - total, deepest - 1)
                 if total > enough:
                     break
     finally:
@@ -97,22 +96,19 @@ def _size(handle: int, enough: float, deepest: int) -> float:
 
 
 def _opened(folder: Path | str, parent: int | None = None) -> int | None:
+    """Open a folder, also one that we may not read; nothing where it has gone or changed meanwhile."""
     flags = os.O_DIRECTORY | os.O_NOFOLLOW
-    try:
-        return os.open(folder, os.O_RDONLY | flags, dir_fd=parent)
-    except PermissionError:
-        handle = os.open(folder, os.O_PATH | flags, dir_fd=parent)
+    with contextlib.suppress(OSError):
         try:
-            Path("/proc/self/fd", str(handle)).chmod(0o700)
-        finally:
-            os.close(handle)
-        return os.open(folder, os.O_RDONLY | flags, dir_fd=parent)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            return None
-        raise
+            return os.open(folder, os.O_RDONLY | flags, dir_fd=parent)
+        except PermissionError:
+            handle = os.open(folder, os.O_PATH | flags, dir_fd=parent)
+            try:
+                Path("/proc/self/fd", str(handle)).chmod(0o700)
+            finally:
+                os.close(handle)
+            return os.open(folder, os.O_RDONLY | flags, dir_fd=parent)
+    return None
 
 
 class Watched(Confined):
