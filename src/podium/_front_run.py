@@ -111,9 +111,16 @@ def run_algorithm(
         ((name, text),) = _named(baseline_command)
         baseline = _command(name or "baseline", text, protocol, folders)
 
+    said: set[str] = set()
+
+    def say_once(text: str) -> None:
+        if text not in said:
+            said.add(text)
+            say(text)
+
     def confine(algorithm: Algorithm, hidden: Sequence[Path]) -> Confinement:
         wanted = engine if algorithm.image else "none" if unconfined else ""
-        return confinement_for(algorithm, engine=wanted, hidden=hidden, say=say)
+        return confinement_for(algorithm, engine=wanted, hidden=hidden, say=say_once)
 
     allowed = rules_of.interface.allowance if rules_of.interface else {}
     return run_algorithms(
@@ -180,7 +187,11 @@ def _called(words: Sequence[str], script: Path | None) -> str:
 
 
 def _image(image: str) -> str:
-    return str(Path(image).absolute()) if Path(image).is_file() else image
+    if Path(image).is_file():
+        return str(Path(image).absolute())
+    if image.lower().endswith(_PACKED):
+        raise InputError("there is no such image", path=image, advice="Give a file, or the name of an image")
+    return image
 
 
 def _stem(image: str) -> str:

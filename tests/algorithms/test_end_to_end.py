@@ -169,6 +169,24 @@ def uploaded(tmp_path):
 
 
 @pytest.mark.heavy
+def test_an_image_of_a_name_is_known_by_its_digest(uploaded, tmp_path):
+    podman = shutil.which("podman")
+    loaded = subprocess.run(
+        [podman, "load", "--input", tmp_path / "image.tar"], capture_output=True, text=True, check=True
+    ).stdout
+    name = loaded.rpartition("Loaded image")[2].partition(":")[2].strip()
+    try:
+        images = write_images(tmp_path, {"001": "0 0 0"})
+        ran = podium.run_algorithm(AskedLandmarks(), inputs=images, out=tmp_path / "out", images={"a": name})
+        identity = subprocess.run(
+            [podman, "image", "inspect", "--format", "{{.Id}}", name], capture_output=True, text=True, check=True
+        )
+        assert ran.timings["a"].algorithm["sha256"] == {name: identity.stdout.strip()}
+    finally:
+        subprocess.run([podman, "rmi", "--force", name], check=True, capture_output=True)
+
+
+@pytest.mark.heavy
 def test_an_image_as_it_was_uploaded(uploaded, tmp_path):
     points = {"001": "0 0 0", "002": "3 4 0", "003": "0 0 2"}
     images, truth = write_images(tmp_path, points), tmp_path / "truth"

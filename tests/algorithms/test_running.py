@@ -317,6 +317,14 @@ def test_answers_become_one_file_where_that_is_a_submission(places, keep):
     assert again.run.measurements.equals(ran.run.measurements)
 
 
+def test_one_file_that_was_kept_is_measured_once_there_is_a_truth(places):
+    run(places, challenge=Joined(), measured=False)
+    seen = []
+    ran = run(places, challenge=Joined(), ask=asking(seen), resume=True)
+    assert seen == []
+    assert ran.run.leaderboard.entries[0].values["distance"] == 2
+
+
 # A baseline.
 
 
@@ -404,13 +412,34 @@ def test_what_lost_its_prediction_or_its_measurement_is_run_again(places):
     seen = []
     run(places, ask=asking(seen), measured=False, resume=True)
     assert seen == [("team", "002")]
-    seen.clear()
-    run(places, ask=asking(seen), resume=True)
-    assert len(seen) == 4, "nothing was measured before"
+    run(places, restart=True)
     (places["truth"] / "003.txt").write_text("9 9 9")
     seen.clear()
     run(places, ask=asking(seen), resume=True)
     assert seen == [("team", "003")]
+
+
+def test_predictions_that_were_kept_are_measured_once_there_is_a_truth(places):
+    run(places, python("a", CRASH + ANSWER), measured=False)
+    seen = []
+    ran = run(places, python("a", CRASH + ANSWER), ask=asking(seen), resume=True)
+    assert seen == []
+    assert ran.run.leaderboard.entries[0].values["distance"] == pytest.approx((0 + 100 + 2 + 1) / 4)
+    assert ran.run.failures.rows() == [("a", "002", "missing", "crashed: exit code 3")]
+    assert listed(places["out"] / "submissions") == ["a/timing.csv"]
+
+
+def test_what_could_not_begin_is_no_run(places):
+    class Missing(PlainConfinement):
+        def prepare(self, algorithm):
+            if algorithm.name == "b":
+                raise InputError("there is no program")
+
+    seen = []
+    with pytest.raises(InputError, match="there is no program"):
+        run(places, python("a"), python("b"), confinement=Missing(), ask=asking(seen))
+    assert seen == [], "which is known before others have run for hours"
+    run(places, python("a"))
 
 
 def test_a_team_that_was_left_half_way_is_left_out_of_the_board(places):
@@ -516,6 +545,15 @@ def test_where_it_runs_is_told_what_must_not_be_seen(places):
         confine=lambda _, folders: hidden.extend(folders) or PlainConfinement(),
     )
     assert hidden == [places["inputs"], places["truth"], places["out"]]
+
+
+def test_algorithms_of_another_challenge_are_not_mixed_with_these(places):
+    class Other(AskedLandmarks):
+        name = "other"
+
+    run(places, measured=False)
+    with pytest.raises(InputError, match="algorithms of asked-landmarks were run here, not of other"):
+        run(places, python("b"), challenge=Other(), measured=False, resume=True)
 
 
 def test_a_challenge_without_an_interface_is_refused(places):

@@ -82,6 +82,10 @@ class Confinement(ABC):
     def prepare(self, algorithm: Algorithm) -> None:
         """Load an image, or find the command; raise InputError where it cannot be run."""
 
+    def identity(self, algorithm: Algorithm) -> str:  # noqa: ARG002
+        """Return the digest of a prepared image that is known by its name, which may come to mean another; else ""."""
+        return ""
+
     @abstractmethod
     def start(
         self,

@@ -62,6 +62,12 @@ class Containers(Confinement):
             if self._podman:
                 self._find_way(algorithm)
 
+    def identity(self, algorithm: Algorithm) -> str:
+        """Ask the engine which image a name stands for."""
+        if Path(algorithm.image).is_file():
+            return ""
+        return self._say("image", "inspect", "--format", "{{.Id}}", algorithm.image).strip()
+
     def start(
         self,
         algorithm: Algorithm,

@@ -15,8 +15,8 @@ import random
 import shutil
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -146,7 +146,9 @@ def run_algorithms(
         growing = None
         if truth is not None:
             places = {"truth": truth, "submissions": out / "submissions"}
-            growing = stack.enter_context(growing_run(out / "run", challenge, resume=resume, restart=restart, **places))
+            growing = stack.enter_context(
+                growing_run(out / "run", challenge, resume=not restart, restart=restart, **places)
+            )
             questions = _with_truth(questions, growing, interface, say)
         way = Way(
             challenge=challenge.name,
@@ -163,18 +165,18 @@ def run_algorithms(
             hardware=Hardware.here(),
             takes_arrays=challenge.takes_arrays,
         )
-        timings = {} if restart else dict(read_timings(out / "timing"))
+        hidden = [inputs, *([truth] if truth else []), out]
         counter = _Counter(len(questions) * len(everybody), progress)
-        for algorithm in everybody:
+        timings = _timings(out, challenge)
+        for algorithm, confinement in stack.enter_context(closing(_confined_in_turn(everybody, confine, hidden))):
             role = Role.BASELINE if algorithm is baseline else Role.COMPETITOR
-            with _confined(algorithm, confine, [inputs, *([truth] if truth else []), out]) as confinement:
-                team = TeamRun(way, algorithm, confinement, role=role, known=timings.get(algorithm.name))
-                if team.why_anew:
-                    say(f"{algorithm.name} is run anew, as it was run with other {team.why_anew}.")
-                timings[algorithm.name] = team.run(questions, done=counter.done)
+            team = TeamRun(way, algorithm, confinement, role=role, known=timings.get(algorithm.name))
+            if team.why_anew:
+                say(f"{algorithm.name} is run anew, as it was run with other {team.why_anew}.")
+            timings[algorithm.name] = team.run(questions, done=counter.done)
+            _write_failures(out, timings)
             if algorithm is baseline and BASELINE_OPTION in challenge.option_names():
                 _check_baseline(timings[algorithm.name])
-            _write_failures(out, timings)
         return _together(out, challenge, questions, timings, growing, say)
 
 
@@ -253,7 +255,7 @@ def _check_places(out: Path, inputs: Path, truth: Path | None, *, resume: bool, 
         return
     if not (out / _MARK).exists():
         raise InputError("this folder is not empty, and of no podium run", path=out, advice="Give a new folder")
-    if not (resume or restart):
+    if not (resume or restart) and any((out / "timing").glob("*.json")):
         advice = "Add --resume to go on with it, --restart to make it anew, or give another folder as --out"
         raise InputError("algorithms were run here already", path=out, advice=advice)
 
@@ -265,6 +267,15 @@ def _questions(interface: Interface, inputs: Path) -> list[Question]:
         raise InputError("there are no images here", path=inputs, advice="Give the folder with the images as --inputs")
     random.Random(_SEED).shuffle(questions)
     return questions
+
+
+def _timings(out: Path, challenge: Challenge) -> dict[str, TeamTiming]:
+    """Return what earlier runs have written."""
+    timings = dict(read_timings(out / "timing"))
+    if others := {timing.challenge for timing in timings.values()} - {challenge.name}:
+        what = f"algorithms of {shortened(sorted(others))} were run here, not of {challenge.name}"
+        raise InputError(what, path=out, advice="Give another folder as --out")
+    return timings
 
 
 def _with_truth(
@@ -283,12 +294,29 @@ def _with_truth(
     return [question for question in questions if question.name in growing.cases]
 
 
+def _confined_in_turn(
+    algorithms: Sequence[Algorithm], confine: Confine, hidden: Sequence[Path]
+) -> Generator[tuple[Algorithm, Confinement], None, None]:
+    """Make ready to run each algorithm where it does not see what it must not.
+
+    What cannot be run is known before others have run for hours. But images take long to load, and much room, and so
+    each is loaded when its turn comes.
+    """
+    with ExitStack() as stack:
+        ready = [stack.enter_context(_confined(algorithm, confine, hidden)) for algorithm in algorithms]
+        for algorithm, confinement in zip(algorithms, ready, strict=True):
+            if algorithm.image:
+                confinement.prepare(algorithm)
+            yield algorithm, confinement
+            confinement.close()
+
+
 @contextmanager
 def _confined(algorithm: Algorithm, confine: Confine, hidden: Sequence[Path]) -> Iterator[Confinement]:
-    """Make ready to run an algorithm where it does not see what it must not."""
     confinement = confine(algorithm, hidden)
     try:
-        confinement.prepare(algorithm)
+        if not algorithm.image:
+            confinement.prepare(algorithm)
         yield confinement
     finally:
         confinement.close()

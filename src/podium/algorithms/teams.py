@@ -26,7 +26,7 @@ from podium.io import digest
 from podium.model import Handed, InputError, Interface, Question, Role
 from podium.run import GrowingRun
 
-__all__ = ["Ask", "TeamRun", "Way", "described_algorithm"]
+__all__ = ["Ask", "TeamRun", "Way"]
 
 
 class Ask(Protocol):
@@ -68,8 +68,8 @@ class Way:
     takes_arrays: bool
 
 
-def described_algorithm(algorithm: Algorithm) -> dict[str, Any]:
-    """Return what an algorithm is, as a file can hold it, with the SHA-256 of those of its files that are known."""
+def _described(algorithm: Algorithm, identity: str) -> dict[str, Any]:
+    """Return what an algorithm is, as a file can hold it, with the SHA-256 of its image or files where it is known."""
     places = [algorithm.image, algorithm.function.rpartition(":")[0], *algorithm.command]
     home = algorithm.folder or Path.cwd()
     files = {word: home / word for word in places if word and "{" not in word}
@@ -80,7 +80,8 @@ def described_algorithm(algorithm: Algorithm) -> dict[str, Any]:
         "protocol": "function" if algorithm.function else algorithm.protocol,
         "reads": [str(path) for path in algorithm.reads],
         "environment": dict(algorithm.environment),
-        "sha256": {word: digest(path) for word, path in sorted(files.items()) if path.is_file()},
+        "sha256": {word: digest(path) for word, path in sorted(files.items()) if path.is_file()}
+        | ({algorithm.image: identity.removeprefix("sha256:")} if identity else {}),
     }
 
 
@@ -105,7 +106,7 @@ class TeamRun:
             challenge=way.challenge,
             team=name,
             role=role,
-            algorithm=described_algorithm(algorithm),
+            algorithm=_described(algorithm, confinement.identity(algorithm)),
             allowance=asdict(way.allowance),
             repeat=way.repeat,
             warm_up=way.warm_up,
@@ -128,7 +129,7 @@ class TeamRun:
         joins = self._way.interface.joins
         for folder in (self._predictions, self._logs, self._path.parent, *([self._answers] if joins else [])):
             folder.mkdir(parents=True, exist_ok=True)
-        left = [question for question in questions if not self._knows(question)]
+        left = [question for question in questions if not self._settled(question)]
         for _ in range(len(questions) - len(left)):
             done()
         if left:
@@ -146,31 +147,31 @@ class TeamRun:
         self._write_table()
         return self._timing
 
-    def _knows(self, question: Question) -> bool:
-        """Return whether a case was timed, and its prediction measured or kept."""
-        case = self._timing.cases.get(question.name)
+    def _settled(self, question: Question) -> bool:
+        """Return whether nothing is to be asked: a case was timed, and its prediction is kept, or measured by now."""
+        case, way = self._timing.cases.get(question.name), self._way
         if case is None:
             return False
-        way = self._way
-        if (
-            way.growing is not None
-            and not way.interface.joins
-            and not way.growing.knows(self._timing.team, question.name)
-        ):
+        if way.interface.joins:
+            return self._joined or not case.prediction or (self._answers / case.prediction).exists()
+        there = bool(case.prediction) and (self._predictions / case.prediction).exists()
+        if way.growing is None or way.growing.knows(self._timing.team, question.name):
+            return there or not (way.keep and case.prediction)
+        if not there and not case.reason:
             return False
-        if way.interface.joins and not self._joined:
-            return not case.prediction or (self._answers / case.prediction).exists()
-        return (
-            way.interface.joins or not (way.keep and case.prediction) or (self._predictions / case.prediction).exists()
-        )
+        way.growing.measure(self._timing.team, question.name, failure=case.reason)
+        if there and not way.keep:
+            self._remove(self._predictions / case.prediction)
+        return True
 
     @property
     def _joined(self) -> bool:
-        """Whether all answers became one file, which was measured where there is a truth."""
+        """Whether all answers became one file, which was measured where there is a truth, or can be."""
         growing, team = self._way.growing, self._timing.team
-        return self._timing.ended is not None and (
-            growing is None or all(growing.knows(team, name) for name in growing.cases)
-        )
+        if self._timing.ended is None:
+            return False
+        kept = any(self._predictions.iterdir())  # which is measured in the end
+        return kept or growing is None or all(growing.knows(team, name) for name in growing.cases)
 
     def _without(self, questions: Sequence[Question]) -> dict[str, CaseTiming]:
         gone = {question.name for question in questions}
