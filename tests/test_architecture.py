@@ -166,6 +166,21 @@ def test_an_empty_name_is_noticed():
     assert empty_names("def f(sure): return sure") == {"sure"}
 
 
+def tight_percents(source: str) -> list[str]:
+    """Return texts and formats that put a percent sign after a number without the space it has everywhere else."""
+    texts = [node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant)]
+    return [text for text in texts if isinstance(text, str) and re.search(r"\d%", text)]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_a_space_stands_before_every_percent_sign(path):
+    assert tight_percents(path.read_text()) == []
+
+
+def test_a_tight_percent_sign_is_noticed():
+    assert tight_percents('print("95% sure", f"{share:.0%} of cases", f"{100 * share:.0f} %")') == ["95% sure", ".0%"]
+
+
 CHALLENGES = sorted(path.parent.name for path in SOURCE.glob("challenges/*/challenge.py"))
 
 
@@ -275,6 +290,13 @@ def test_peers_are_never_imported_by_the_package():
                 assert not {name.partition(".")[0] for name in names} & set(peers), path
     needed = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["dependencies"]
     assert not {re.match("[A-Za-z0-9_-]+", name)[0] for name in needed} & set(peers)
+
+
+def test_the_page_of_the_architecture_names_every_step_of_a_run():
+    page = (PROJECT / "docs" / "architecture.md").read_text()
+    steps = [path.name for path in (SOURCE / "run").glob("[a-z]*.py")]
+    assert steps
+    assert [name for name in sorted(steps) if f"run/{name}" not in page] == []
 
 
 def test_no_file_grows_too_long():

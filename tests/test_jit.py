@@ -83,3 +83,4 @@ def test_a_whole_run_without_a_home(read_only, kits21_demo, tmp_path):
     result = read_only("report", tmp_path / "run", "--bootstrap", "0")
     assert result.returncode == 0, result.stderr
     assert "Traceback" not in result.stderr
+    assert "atplotlib" not in result.stderr

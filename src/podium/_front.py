@@ -356,8 +356,18 @@ def gather(
 
 def _evaluated(place: Path, challenge: Challenge | None) -> Run:
     """Return the run in a folder, or what is enclosed in a metrics file."""
+    if not place.exists():
+        raise InputError("there is nothing here", path=place)
+    if (place / "metrics.json").is_file() and not (place / "run.json").exists():
+        raise InputError("this is not a run folder", path=place, advice=f"Give {place / 'metrics.json'}")
     if not place.is_file():
         return load(place, challenge=challenge)
+    if place.suffix.lower() != ".json":
+        raise InputError(
+            "this is neither a run folder nor a metrics.json",
+            path=place,
+            advice="Give what podium evaluate wrote, with --grand-challenge or without",
+        )
     record, table, failures = read_enclosed(place)
     if challenge is not None and challenge.name != record.challenge:
         raise InputError(f"these are metrics of {record.challenge}, not of {challenge.name}", path=place)

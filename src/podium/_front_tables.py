@@ -79,6 +79,9 @@ def score_table_of(
         paths = [Path(source)] if isinstance(source, str | Path) else [Path(path) for path in source]
         if absent := [path for path in paths if not path.exists()]:
             raise InputError("there is no such run folder or table", path=absent[0])
+        if documents := [path for path in paths if path.suffix.lower() == ".json"]:
+            advice = "podium gather makes a run of metrics files, which can be ranked"
+            raise InputError("this is a JSON file, and no table", path=documents[0], advice=advice)
         path = paths[0] if single else None
         name = paths[0].name if single else f"{len(paths)} tables"
         scores, remarks, called = read_scores(

@@ -10,9 +10,11 @@ from csv2026_files import vessel_with_plaque, write_sample
 from typer.testing import CliRunner
 
 import podium
+from podium.challenges import get_challenge
 from podium.cli import app
 from podium.model import InputError
 from podium.run.submissions import Submission, opened
+from podium.testing import assert_check_agrees
 
 OPTIONS = {"baseline_seconds": 1.5}
 CASES = ("0001", "0002")
@@ -48,10 +50,10 @@ def best(run, team):
     return set(rows["value"]) == {1.0} and set(rows["case"]) == set(CASES)
 
 
-def packed(val, team):
-    """Pack predictions as the organisers' README says, into the folder of a team."""
+def packed(val, team, *more):
+    """Pack predictions as the organisers' README says, and files besides, into the folder of a team."""
     team.mkdir(parents=True)
-    subprocess.run(["tar", "-czf", str(team / "preds.tar.gz"), "preds/"], cwd=val, check=True)
+    subprocess.run(["tar", "-czf", str(team / "preds.tar.gz"), "preds/", *more], cwd=val, check=True)
     return team
 
 
@@ -64,6 +66,28 @@ def test_a_folder_that_holds_nothing_but_an_archive_is_that_archive(val, tmp_pat
     assert run.failures.is_empty()
     assert podium.check("csv2026", teams / "ours", truth=val) == []
     assert podium.check("csv2026", teams / "ours") == []
+    challenge = get_challenge("csv2026", **OPTIONS)
+    assert_check_agrees(challenge, truth=val, submission=teams / "ours", scratch=tmp_path / "damaged")
+
+
+def test_times_lie_beside_the_archive_or_in_it(val, tmp_path):
+    """Organisers measure times, and put them beside what a team sent; theirs win over the team's own."""
+    teams = tmp_path / "teams"
+    (val / "timing.csv").write_text("case,seconds\n0001,0.1\n0002,0.2\n")
+    packed(val, teams / "within", "timing.csv")
+    packed(val, teams / "beside", "timing.csv")
+    (teams / "beside" / "timing.csv").write_text("case,seconds\n0001,1.5\n0002,2.5\n")
+    run = podium.evaluate("csv2026", truth=val, submissions=teams, out=tmp_path / "run", options=OPTIONS)
+    assert best(run, "beside")
+    times = run.measurements.filter(run.measurements["metric"] == "seconds").select("submission", "value").rows()
+    assert times == [("beside", 1.5), ("beside", 2.5), ("within", 0.1), ("within", 0.2)]
+    assert "timing.csv" in run.record.submissions["beside"].sha256
+    assert run.verify().nothing_differs
+    assert podium.check("csv2026", teams / "beside", truth=val) == []
+    (teams / "beside" / "timing.csv").write_text("case,seconds\n0001,1.5\n")
+    (warning,) = podium.check("csv2026", teams / "beside", truth=val)
+    assert (warning.file, warning.what) == ("timing.csv", "0002 has no time: without it no time counts")
+    assert [line[:2] for line in run.verify().inputs] == [("beside", "timing.csv")]
 
 
 def test_an_archive_beside_anything_else_is_a_file(val, tmp_path):

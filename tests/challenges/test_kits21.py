@@ -149,7 +149,12 @@ def test_mistakes_that_are_accepted_are_warnings(kidney, team):
         assert problem.what.startswith(words)
     nibabel.save(changed(team, np.zeros_like(labels)), team.get_filename())
     nothing = Problem("case_00000.nii.gz", "everything is background: no voxel has a label", warning=True)
-    assert podium.check("kits21", Path(team.get_filename()).parent) == [nothing]
+    folder = Path(team.get_filename()).parent
+    assert podium.check("kits21", folder) == [nothing]
+    Path(team.get_filename()).rename(folder / "case_00000_0000.nii.gz")
+    problems = podium.check("kits21", folder)
+    assert [problem.warning for problem in problems] == [True, True]
+    assert any(problem.what.startswith("this is called like an image of nnU-Net") for problem in problems)
 
 
 def test_a_header_without_its_voxels_and_both_together_get_opposite_advice(kidney, team):

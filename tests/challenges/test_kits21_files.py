@@ -13,6 +13,7 @@ from podium.challenges import get_challenge
 from podium.cli import app
 from podium.io import write_label_map
 from podium.model import InputError, LabelMap
+from podium.testing import assert_check_agrees
 
 REGIONS = ("kidney_and_mass", "mass", "tumor")
 AFFINE = np.array([[0, 0, -0.8, 0], [0, -0.8, 0, 0], [-3.0, 0, 0, 0], [0, 0, 0, 1]])  # as in the published NIfTI files
@@ -103,6 +104,78 @@ def test_as_downloaded_from_the_platform(truth, tmp_path):
     run = podium.evaluate("kits21", truth=truth, submissions=tmp_path / "teams", out=tmp_path / "run")
     assert set(run.measurements["value"]) == {1.0}
     assert run.failures.is_empty()
+    assert_check_agrees(get_challenge("kits21"), truth=truth, submission=team, scratch=tmp_path / "damaged")
+
+
+def test_outputs_of_a_download_are_opened_without_the_truth_too(truth, tmp_path):
+    """Which case one is of cannot be told, but that it is no label map can."""
+    folder = tmp_path / "input"
+    entry = platform_job(folder, ("case_00000",), ["5f0c.mha"])
+    (folder / "predictions.json").write_text(json.dumps([entry, 7, {"pk": "../job", "outputs": entry["outputs"]}]))
+    (said,) = podium.check("kits21", folder)
+    assert said.warning
+    output = folder / "job" / "output" / "images" / "kidney-tumor-and-cyst" / "5f0c.mha"
+    output.write_bytes(b"junk")
+    for given in (truth, None):
+        problems = {problem.file: problem for problem in podium.check("kits21", folder, truth=given)}
+        problem = problems["job/output/images/kidney-tumor-and-cyst/5f0c.mha"]
+        assert problem.what.startswith("this is not MetaImage")
+        assert not problem.warning
+    (folder / "predictions.json").write_text("{")
+    (problem,) = [problem for problem in podium.check("kits21", folder) if not problem.warning]
+    assert problem.file == "predictions.json"
+
+
+def platform_job(folder, cases, images):
+    """Put out images of one job, and return its entry of predictions.json."""
+    for case, image in zip(cases, images, strict=True):
+        output = folder / "job" / "output" / "images" / "kidney-tumor-and-cyst" / image
+        answer_as_container(folder.parent / "truth" / case / "aggregated_MAJ_seg.nii.gz", output)
+    places = {name: {"slug": name, "relative_path": f"images/{name}"} for name in ("ct", "kidney-tumor-and-cyst")}
+    return {
+        "pk": "job",
+        "inputs": [{"image": {"name": f"{case}.mha"}, "interface": places["ct"]} for case in cases],
+        "outputs": [{"image": {"name": name}, "interface": places["kidney-tumor-and-cyst"]} for name in images],
+        "started_at": "2021-09-01T12:00:00Z",
+        "completed_at": "2021-09-01T12:01:00Z",
+    }
+
+
+def test_one_job_that_went_through_several_cases(truth, tmp_path):
+    """As the organisers' run_inference.py does: every image in /input/images/ct, each answered under its own name."""
+    cases = ("case_00000", "case_00001")
+    folder = tmp_path / "input"
+    entry = platform_job(folder, cases, [f"{case}.mha" for case in cases])
+    (folder / "predictions.json").write_text(json.dumps([entry]))
+    metrics = tmp_path / "metrics.json"
+    arguments = ["--truth", truth, "--predictions", folder / "predictions.json", "--metrics", metrics]
+    result = CliRunner().invoke(app, ["evaluate", "kits21", "--grand-challenge", *map(str, arguments)])
+    assert result.exit_code == 0, result.output
+    document = json.loads(metrics.read_text())
+    assert {entry["case"]: entry["dice_tumor"] for entry in document["results"]} == dict.fromkeys(cases, 1.0)
+    assert "seconds" not in document["aggregates"]  # whose minute it was, nobody knows
+    assert podium.check("kits21", folder, truth=truth) == []
+    assert_check_agrees(get_challenge("kits21"), truth=truth, submission=folder, scratch=tmp_path / "damaged")
+    (folder / "job" / "output" / "images" / "kidney-tumor-and-cyst" / "case_00001.mha").unlink()
+    document = podium.grand_challenge(
+        "kits21", truth=truth, predictions=folder / "predictions.json", metrics=tmp_path / "metrics.json"
+    )
+    lost = document["results"][1]
+    assert (lost["status"], lost["reason"]) == (
+        "missing",
+        "there is no file of case_00001 in job/output/images/kidney-tumor-and-cyst",
+    )
+    assert document["results"][0]["dice_tumor"] == 1.0
+
+
+def test_one_job_of_several_cases_whose_answers_have_names_of_their_own_cannot_be_told_apart(truth, tmp_path):
+    folder = tmp_path / "input"
+    entry = platform_job(folder, ("case_00000", "case_00001"), ["a.mha", "b.mha"])
+    (folder / "predictions.json").write_text(json.dumps([entry]))
+    with pytest.raises(InputError, match="job 1 has inputs of several cases: case_00000, case_00001"):
+        podium.grand_challenge(
+            "kits21", truth=truth, predictions=folder / "predictions.json", metrics=tmp_path / "metrics.json"
+        )
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from podium.challenges import get_challenge
 from podium.cli import app
 from podium.model import InputError, Status
 from podium.run import verify_run
+from podium.testing import assert_check_agrees
 
 
 @pytest.fixture
@@ -172,6 +173,7 @@ def test_files_as_they_were_emailed_are_teams(truth, tmp_path):
     ("extra", "what"),
     [
         ("results.mat", "results.mat is not named after a team like the others"),
+        ("lvquan_c.MAT", "lvquan_c.MAT is not named after a team like the others. Call it LVQUAN_"),
         ("LVQUAN_.txt", "LVQUAN_.txt is not named after a team like the others"),
         ("LVQUAN_a.txt", "two submissions are called a: LVQUAN_a.mat and LVQUAN_a.txt"),
         ("a.zip", "two submissions are called a: LVQUAN_a.mat and a.zip"),
@@ -182,9 +184,8 @@ def test_no_emailed_file_is_passed_over(truth, tmp_path, extra, what):
     teams.mkdir()
     write_mat(teams / "LVQUAN_a.mat", numbers())
     (teams / "LVQUAN_b.mat").symlink_to(write_mat(tmp_path / "elsewhere.mat", numbers()))
-    write_mat(teams / "lvquan_c.MAT", numbers())
     run = podium.evaluate("lvquan18", truth=truth, submissions=teams, out=tmp_path / "run")
-    assert {entry.submission: entry.place for entry in run.leaderboard.entries} == {"a": 1, "b": None, "c": None}
+    assert {entry.submission: entry.place for entry in run.leaderboard.entries} == {"a": 1, "b": None}
     reasons = {name: reason for name, _, _, reason in run.failures.iter_rows()}
     assert reasons["b"] == "LVQUAN_b.mat is a symbolic link, which is not followed"
     (teams / extra).touch()
@@ -206,3 +207,39 @@ def test_check_of_the_one_file(truth, tmp_path):
     assert problem.what.startswith("truth and predictions share no name: LVQUAN_*.mat expected, there is mine.txt")
     with pytest.raises(InputError, match="this is a single file"):
         podium.check("kits21", good)
+
+
+def test_check_lists_images_without_a_line_beside_those_without_a_number(truth, tmp_path):
+    file = write_txt(tmp_path / "LVQUAN_x.txt", numbers())
+    lines = file.read_text().splitlines()
+    values = lines[4].partition(", ")
+    file.write_text("\n".join([*lines[:3], *lines[5:], f"{values[0].partition(':')[0]}: nan, {values[2]}"]))
+    whats = [problem.what for problem in podium.check("lvquan18", file, truth=truth)]
+    assert whats == ["A1 is missing or not finite for sub-01-05", "no line for sub-01-04"]
+    file.write_text(file.read_text() + "\n" + lines[0].replace("sub-01-01", "sub-99-01"))
+    whats = [problem.what for problem in podium.check("lvquan18", file, truth=truth)]
+    assert whats[0] == "A1 is missing or not finite for sub-01-05"
+    assert whats[1].startswith("sub-99-01: not in the truth")
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_whatever_happens_to_files_check_and_evaluate_agree(truth, tmp_path, suffix):
+    team = tmp_path / "ours"
+    team.mkdir()
+    WRITERS[suffix](team / f"LVQUAN_ours{suffix}", numbers())
+    assert_check_agrees(get_challenge("lvquan18"), truth=truth, submission=team, scratch=tmp_path / "damaged")
+
+
+def test_check_of_a_folder_of_emailed_files_says_that_they_are_of_several_teams(truth, tmp_path):
+    """One of them could be measured as if it were the whole; that the others would not be is no riddle either."""
+    folder = tmp_path / "mails"
+    folder.mkdir()
+    write_mat(folder / "LVQUAN_alpha.mat", numbers())
+    write_txt(folder / "LVQUAN_beta.txt", numbers())
+    several = "these look like submissions of several teams (alpha, beta): check one file at a time"
+    passed_over = "unexpected file: LVQUAN_alpha.mat is taken in its place"
+    for given, other in ((truth, [("LVQUAN_beta.txt", passed_over)]), (None, [])):
+        problems = podium.check("lvquan18", folder, truth=given)
+        assert [(problem.file, problem.what) for problem in problems] == [("", several), *other]
+        assert all(problem.warning for problem in problems)
+        assert podium.check("lvquan18", folder / "LVQUAN_beta.txt", truth=given) == []

@@ -7,9 +7,13 @@ import uuid
 import numpy as np
 import pytest
 import SimpleITK
+from typer.testing import CliRunner
 
 import podium
+from podium.challenges import get_challenge
+from podium.cli import app
 from podium.run import Problem
+from podium.testing import assert_check_agrees
 
 SLUG = "mri-linac-series-targets"
 FRAMES = {"Z_001": 9, "Z_002": 12}
@@ -136,6 +140,19 @@ def test_teams_as_downloaded_from_the_platform(truth, tmp_path, key):
     }
 
 
+@pytest.mark.parametrize("layout", ["folders", "download"])
+def test_whatever_happens_to_files_check_and_evaluate_agree(truth, tmp_path, layout):
+    team = tmp_path / "teams" / "ours"
+    if layout == "download":
+        download(team)
+    else:
+        for name in FRAMES:
+            answer(team / name, name)
+    assert_check_agrees(
+        get_challenge("trackrad2025"), truth=truth, submission=team, scratch=tmp_path / "damaged", seed=3
+    )
+
+
 def test_a_download_is_checked_as_it_is_evaluated(truth, tmp_path):
     """Without the truth nobody can tell which case an output is of, and that is all that is said."""
     for team in ("ours", "theirs"):
@@ -152,6 +169,36 @@ def test_a_download_is_checked_as_it_is_evaluated(truth, tmp_path):
     (ours / "predictions.json").write_text(json.dumps(jobs))
     (problem,) = podium.check("trackrad2025", ours, truth=truth)
     assert (problem.file, problem.warning) == ("predictions.json", True)
+
+
+def test_teams_of_the_platform_are_gathered_verified_and_ranked_by_the_command_line(truth, tmp_path):
+    """Each team's metrics.json, as its evaluation on the platform wrote it; frames are not in it, and not missed."""
+    for team, shift in (("ours", 1), ("theirs", 0)):
+        folder = download(tmp_path / "input" / team, key="socket", shift=shift)
+        if team == "ours":
+            jobs = json.loads((folder / "predictions.json").read_text())
+            (folder / "predictions.json").write_text(json.dumps(jobs[:1]))  # the other failed on the platform
+        arguments = ["--truth", truth, "--predictions", folder / "predictions.json", "--keys", "organisers"]
+        metrics = tmp_path / "output" / team / "metrics.json"
+        command("evaluate", "trackrad2025", "--grand-challenge", *arguments, "--metrics", metrics)
+    places = [tmp_path / "output" / team / "metrics.json" for team in ("ours", "theirs")]
+    command("gather", *places, "--out", tmp_path / "run")
+    said = command("verify", tmp_path / "run")
+    assert "2 cases measured again (Z_001, Z_002): nothing differs." in said
+    assert "theirs" in command("rank", tmp_path / "run", "--bootstrap", 20)
+    run = podium.load(tmp_path / "run")
+    assert dice_of(run, "ours") == {"Z_001": EXPECTED["Z_001"], "Z_002": 0}
+    together = podium.evaluate("trackrad2025", truth=truth, submissions=tmp_path / "input", out=tmp_path / "together")
+    assert run.leaderboard.places == together.leaderboard.places
+    lost = ("ours", "Z_002", "missing", "no job is about this case")
+    assert lost in run.failures.rows()
+    assert lost in together.failures.rows()
+
+
+def command(*arguments):
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert result.exit_code == 0, result.output
+    return result.output
 
 
 def test_jobs_are_told_apart_by_their_inputs_and_not_by_their_order(truth, tmp_path):

@@ -4,6 +4,7 @@ import json
 import shutil
 
 import pytest
+from plugin import installed, write_landmarks
 
 pytestmark = pytest.mark.slow
 
@@ -66,3 +67,19 @@ def test_what_is_not_there_is_one_line(run, tmp_path):
     assert result.exit_code == 1
     assert "there is nothing here" in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_what_is_the_same_is_said_once_and_no_name_is_cut_off(run, tmp_path):
+    name = f"{'a-job-with-a-long-name' * 5}.txt"
+    truth, teams = write_landmarks(tmp_path, {"one": {"002": "x", "003": "x"}})
+    (teams / "one" / name).touch()
+    (tmp_path / "site").mkdir()
+    with installed(tmp_path / "site"):
+        result = run("check", "landmarks", teams / "one", "--truth", truth)
+    assert result.exit_code == 1
+    assert "2 problems, 1 warning." in result.stderr
+    lines = [line.split() for line in result.stdout.splitlines()]
+    (second,) = (number for number, line in enumerate(lines) if line[0] == "003.txt")
+    assert lines[second] == ["003.txt", "problem", "the", "same"]
+    assert name in "".join(line[0] for line in lines[second + 1 :])
+    assert "…" not in result.stdout

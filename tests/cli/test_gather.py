@@ -19,17 +19,28 @@ def test_two_teams_are_joined_ranked_and_verified(run, tmp_path):
         assert clash.stderr.count("\n") == 1
         result = run("gather", f"A={tmp_path / 'run=one'}", f"B={tmp_path / 'run=two'}", "--out", tmp_path / "all")
         assert result.exit_code == 0, result.output
-        assert "2 evaluations are gathered." in result.stderr
+        assert "Gathered 2 evaluations." in result.stderr
         assert result.stdout.index("B ") < result.stdout.index("A ")
+        again = run("gather", f"A={tmp_path / 'run=one'}", "--out", tmp_path / "all")
+        assert again.stderr.endswith("a finished run is here. Add --restart to make it anew, or give another --out\n")
         assert run("rank", tmp_path / "all", "--bootstrap", 20).exit_code == 0
         assert run("verify", tmp_path / "all").exit_code == 0
 
 
 def test_what_is_no_run_is_one_line(run, tmp_path):
-    (tmp_path / "empty").mkdir()
+    for name in ("empty", "download"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "download" / "metrics.json").write_text("{}")
     (tmp_path / "text.json").write_text("[" * 100_000)
-    for source in ("nowhere", "empty", "text.json"):
+    reasons = {
+        "nowhere": "there is nothing here",
+        "empty": "it has no run.json",
+        "download": f"this is not a run folder. Give {tmp_path / 'download' / 'metrics.json'}\n",
+        "text.json": "",
+    }
+    for source, reason in reasons.items():
         result = run("gather", tmp_path / source, "--out", tmp_path / "out")
+        assert reason in result.stderr
         assert result.exit_code == 1
         assert isinstance(result.exception, SystemExit)
         assert result.stderr.count("\n") == 1

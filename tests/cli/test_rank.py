@@ -233,6 +233,8 @@ def test_an_empty_folder_and_what_is_missing(rank, tmp_path):
     (tmp_path / "empty").mkdir()
     assert "not a run folder" in rank(tmp_path / "empty", "--better", "higher").stderr
     assert "there is no such run folder or table" in rank(tmp_path / "nowhere", "--better", "higher").stderr
+    (tmp_path / "metrics.json").write_text("{}")
+    assert "no table. podium gather makes a run of metrics" in rank(tmp_path / "metrics.json").stderr
 
 
 def test_sensitivity_tells_of_other_prices_for_missing_values(rank, tmp_path):

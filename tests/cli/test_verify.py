@@ -26,7 +26,7 @@ def test_nothing_differs(verified):
     assert "4 cases measured again (001, 002, 003, 004): nothing differs." in result.stderr
     assert "ranked again: nothing differs." in result.stderr
     assert (
-        "copy and two are identical: 100% of their files and 100% of their measured cases are equal." in result.stdout
+        "copy and two are identical: 100 % of their files and 100 % of their measured cases are equal." in result.stdout
     )
 
 
@@ -59,9 +59,9 @@ def test_submissions_that_are_nearly_one_are_told_from_those_that_are(run, long_
     result = run("verify", long_run[0], "--sample", 3)
     assert result.exit_code == 0, result.output
     assert result.stdout == (
-        "a and b are identical: 100% of their files and 100% of their measured cases are equal.\n"
-        "a and c are nearly identical: 90% of their files and 90% of their measured cases are equal.\n"
-        "b and c are nearly identical: 90% of their files and 90% of their measured cases are equal.\n"
+        "a and b are identical: 100 % of their files and 100 % of their measured cases are equal.\n"
+        "a and c are nearly identical: 90 % of their files and 90 % of their measured cases are equal.\n"
+        "b and c are nearly identical: 90 % of their files and 90 % of their measured cases are equal.\n"
     )
 
 
@@ -72,7 +72,7 @@ def test_many_differences_are_counted_and_the_first_shown(run, long_run):
     result = run("verify", folder, "--sample", 0)
     assert result.exit_code == 3
     assert "119 input files hashed: 30 differ." in result.stderr
-    assert "0 cases measured again (): nothing differs." in result.stderr
+    assert "0 cases measured again: nothing differs." in result.stderr
     assert result.stdout.count(" has changed\n") == 20
     assert "  and 10 more\n" in result.stdout
 
@@ -82,3 +82,15 @@ def test_what_is_no_run_is_one_line(run, tmp_path):
     assert result.exit_code == 1
     assert "this is not a run folder" in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_one_of_anything_is_said_as_one(run, tmp_path):
+    (tmp_path / "site").mkdir()
+    truth, teams = write_landmarks(tmp_path, {"one": {}}, cases=1)
+    with installed(tmp_path / "site"):
+        podium.evaluate("landmarks", truth=truth, submissions=teams, out=tmp_path / "run")
+        (teams / "one" / "001.txt").unlink()
+        (teams / "one").rmdir()
+        result = run("verify", tmp_path / "run")
+    assert "1 differs.\n1 case measured again (001): 1 differs." in result.stderr
+    assert "one: cannot be opened" in result.stdout

@@ -105,13 +105,18 @@ def _line(data: bytearray, others: Sequence[bytes], tokens: Sequence[bytes], ran
     lines[at : at + 1] = random.choice(
         (
             [],
-            [lines[at]] * random.choice((2, 3, 300)),
+            [_times(lines[at], random.choice((2, 3, 300)))],
             [random.choice(lines), lines[at]],
-            [words[0], *words[1:] * random.choice((0, 2, 40, 4000))],
-            [words[0], random.choice((*words, *tokens)) * random.choice((2, 300, 20_000)), b"\n"],
+            [words[0], _times(b"".join(words[1:]), random.choice((0, 2, 40, 4000)))],
+            [words[0], _times(random.choice((*words, *tokens)), random.choice((2, 300, 20_000))), b"\n"],
         )
     )
     data[:_HEADER] = b"".join(lines)[:LARGEST]
+
+
+def _times(block: bytes, count: int) -> bytes:
+    """Repeat a block, no more often than the largest file has room for: whoever damages files has little memory too."""
+    return block * min(count, LARGEST // max(len(block), 1) + 1)
 
 
 CHANGES = (

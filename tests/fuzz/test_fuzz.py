@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 from pathlib import Path
 from random import Random
 
@@ -68,6 +69,17 @@ def test_changes_are_the_same_for_the_same_seed_and_stay_small():
     assert first == [mutated(content, [content], (b"word",), Random(k)) for k in range(500)]
     assert len(set(first)) > 400
     assert all(len(each) <= LARGEST for each in first)
+
+
+def test_damaging_a_file_takes_little_memory():
+    """A line of many words that is repeated must not end the process that repeats it."""
+    content = b"a " * 1000 + bytes(range(256)) * 8
+    tracemalloc.start()
+    for k in range(300):
+        mutated(content, [content], (b"(" * 4000,), Random(k))
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 4_000_000
 
 
 FAULTS = {

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 import xlsxwriter
 
-from podium.io import read_scores, read_timing, scores
+from podium.io import parquet_can_be_read, read_scores, read_timing, scores
 from podium.io.tables import MAX_TEXT_BYTES, read_csv, read_lines
 from podium.model import InputError
 
@@ -206,6 +206,16 @@ def test_a_workbook_with_a_cell_far_away(tmp_path):
     """Seventeen thousand million cells, two of them used."""
     with pytest.raises(InputError, match="the workbook is damaged, or too large"):
         read_scores(written(tmp_path, workbook((0, 0, "submission"), (1048575, 16383, "x"))))
+
+
+@pytest.mark.parametrize("name", [b"a*[x]?.parquet", b"caf\xe9.parquet", b"-x.parquet", b"two\nlines"], ids=ascii)
+def test_a_parquet_file_may_be_called_anything(tmp_path, name):
+    path = tmp_path / os.fsdecode(name)
+    path.write_bytes(parquet(**GOOD_PARQUET))
+    assert read_scores(path).frame.height == 1
+    assert parquet_can_be_read(path)
+    path.write_bytes(b"PAR1")
+    assert not parquet_can_be_read(path)
 
 
 def test_a_parquet_file_that_is_a_bomb(tmp_path, monkeypatch):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from podium.io import read_label_map
-from podium.metrics.mixups import image_doubts, volume_doubts
+from podium.metrics.mixups import image_doubts, mirror_doubts, volume_doubts
 from podium.model import LabelMap
 
 LPS = np.diag([-0.9, -0.9, 3.0, 1.0])
@@ -54,6 +54,16 @@ def test_everything_is_background(doubts, tmp_path):
     assert volume_doubts(empty) == ["everything is background: no voxel has a label"]
     assert volume_doubts(empty, empty) == []
     assert volume_doubts(LabelMap.from_array(kidneys())) == []
+
+
+def test_labels_that_are_swapped_are_not_called_flipped_besides():
+    """A slab of each label beside the other: swapped, one flip puts each where the other should be."""
+    reference = np.zeros((8, 8), np.uint8)
+    reference[2:6, :4], reference[2:6, 4:] = 1, 2
+    swapped = np.array([0, 2, 1], np.uint8)[reference]
+    assert mirror_doubts(reference, swapped, axes={1: "left–right"})
+    (doubt,) = image_doubts(swapped, reference)
+    assert doubt.startswith("labels 1 and 2 look swapped")
 
 
 def test_swapped_labels_are_named(doubts):
@@ -128,3 +138,24 @@ def test_images_have_sides_of_their_own():
     assert image_doubts(image[:, ::-1], image)[0].startswith("looks flipped left–right:")
     assert image_doubts(np.array([0, 2, 1], np.uint8)[image], image)[0].startswith("labels 1 and 2 look swapped")
     assert image_doubts(image[:5], image) == []
+
+
+def test_axes_of_equal_length_may_be_exchanged():
+    """As MATLAB and Python write the same image into HDF5; nothing else would tell of it."""
+    image = np.zeros((30, 30), np.uint8)
+    image[3:9, 14:28] = 2
+    image[4:6, 15:18] = 1
+    (doubt,) = image_doubts(image.T, image)
+    assert doubt.startswith("looks transposed (top–bottom for left–right): Dice with the truth is 0.00, and 1.00")
+    (doubt,) = image_doubts(np.rot90(image), image)
+    assert doubt.startswith("looks transposed (top–bottom for left–right) and flipped ")
+    assert not any("transposed" in doubt for doubt in image_doubts(np.roll(image.T, 5, axis=1), image))
+
+
+def test_slices_may_be_transposed_where_they_are_square(tmp_path):
+    volume = np.zeros((20, 20, 16), np.uint8)
+    volume[3:7, 4:17, 2:9] = 1
+    volume[4:6, 8:15, 3:6] = 2
+    reference = saved(tmp_path / "truth.nii.gz", volume)
+    (doubt,) = volume_doubts(saved(tmp_path / "prediction.nii.gz", volume.swapaxes(0, 1)), reference)
+    assert doubt.startswith("looks transposed (left–right for anterior–posterior): Dice")

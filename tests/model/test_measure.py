@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from podium.metrics import Overlap, SurfaceDistances, centre_distance, dice, hausdorff_distance, metrics, surface_dice
-from podium.model import NOT_RANKED, SECONDS, Direction, Measure, Price, Purpose, shown_number
+from podium.model import NOT_RANKED, SECONDS, Direction, Measure, Price, Purpose, shown_level, shown_number
 
 HIGHER, LOWER, ZERO, NONE = Direction.HIGHER, Direction.LOWER, Direction.ZERO, Direction.NONE
 
@@ -188,3 +188,8 @@ def test_numbers_with_unit_and_sign():
     assert shown_number(-2.5, 1, "s", sign=True) == "-2.5 s"
     assert shown_number(0.0, 1, sign=True) == "+0.0"
     assert shown_number(-math.inf, 1, sign=True) == "−∞"
+
+
+def test_a_level_is_never_rounded_to_certainty():
+    levels = {0.8: "80 %", 0.975: "97.5 %", 0.999: "99.9 %", 0.9999: "99.99 %", 0.99999: "> 99.99 %"}
+    assert [shown_level(level) for level in levels] == list(levels.values())

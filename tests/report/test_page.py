@@ -230,6 +230,15 @@ def test_anonymous_pages_hold_no_name():
     assert "Capybara" not in text
 
 
+def test_where_a_gathered_run_comes_from_is_told(data):
+    assert "<dt>Gathered</dt>" not in render(data)
+    sources = [{"submissions": {name: "team"}, "podium": "0.2.0", "ended": "2026-01-01T00:00:00Z"} for name in "ab"]
+    page = render(replace(data, info={**data.info, "gathered": sources}))
+    assert "from 2 evaluations: <bdi>a</bdi> by Podium 0.2.0, 2026-01-01T00:00:00Z; <bdi>b</bdi> by Podium" in page
+    page = render(replace(data, info={**data.info, "gathered": sources[:1]}))
+    assert "from 1 evaluation: <bdi>a</bdi>" in page
+
+
 def test_the_same_run_gives_the_same_page():
     first, second = (render(synthetic_report(4, 6, bootstrap=40)) for _ in range(2))
     assert first == second

@@ -14,7 +14,6 @@ from podium.report.words import (
     number,
     percent,
     places,
-    shown_level,
     why_unranked,
 )
 
@@ -76,8 +75,6 @@ def test_small_words():
     assert (number(float("nan"), 2), number(float("-inf"), 2), number(2.0, 1, "mm")) == ("–", "−∞", "2.0 mm")
     shares = {0.0: "none", 0.005: "< 1 %", 0.01: "1 %", 0.505: "50 %", 0.99: "99 %", 0.995: "> 99 %", 1.0: "all"}
     assert [percent(share) for share in shares] == list(shares.values())
-    levels = {0.8: "80 %", 0.975: "97.5 %", 0.999: "99.9 %", 0.9999: "99.99 %", 0.99999: "> 99.99 %"}
-    assert [shown_level(level) for level in levels] == list(levels.values())
     assert (places(1, 1), places(1, 3)) == ("1", "1–3")
     assert why_unranked("reference") == "it is people, shown for comparison"
     assert why_unranked("no score") == "no score"

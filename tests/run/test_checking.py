@@ -194,11 +194,23 @@ def test_a_folder_of_several_teams_is_one_problem(folders):
     assert check_submission(Named(), teams, truth=truth) == check_submission(Named(), teams) == [packed]
 
 
+def test_teams_that_sent_nothing_but_an_archive_are_seen(folders, tmp_path):
+    """As organisers ask for team/preds.tar.gz; given as one submission, or as the only team among the submissions."""
+    truth, teams = folders
+    for name in ("bad", "good"):
+        shutil.make_archive(str(tmp_path / "packed" / name / "preds"), "gztar", teams / name)
+    several = Problem("", "this holds several teams (bad, good): check one of them at a time")
+    for given in (truth, None):
+        assert check_submission(Named(), tmp_path / "packed", truth=given) == [several]
+    with pytest.raises(InputError, match=r"this holds several teams \(bad, good\)"):
+        measure_all(Named(), truth=truth, submissions=[Submission("packed", tmp_path / "packed")])
+
+
 def test_no_common_name_is_one_problem(folders):
     truth, teams = folders
     for path in (teams / "good").iterdir():
         path.rename(path.with_name(f"point {path.name}"))
-    wanted = "001.txt, 002.txt, 003.txt and 1 more expected, there is point 001.txt, point 002.txt, point 003.txt and"
+    wanted = "001.txt, 002.txt, 003.txt and 1 more expected, there are point 001.txt, point 002.txt, point 003.txt and"
     assert check_submission(Landmarks(), teams / "good", truth=truth) == [
         Problem("", f"truth and predictions share no name: {wanted} 1 more")
     ]

@@ -150,7 +150,11 @@ def test_metrics_files_give_the_same_board(apart, metrics, tmp_path):
     assert run.leaderboard == expected.leaderboard
     rows = expected.measurements.filter(pl.col("unit") == "").drop("reason")
     assert run.measurements.drop("reason").equals(rows)
+    assert run.verify(sample=4).to_frame().is_empty()
     mixed = podium.gather([runs["one"], metrics["two"], metrics["three"]], out=tmp_path / "mixed", challenge=Tracked())
+    assert mixed.verify(sample=4).to_frame().is_empty()
+    (tmp_path / "input" / "three" / "three-1" / "output" / "images" / "point" / "any.txt").write_text("2 0 0")
+    assert mixed.verify(sample=4).measurements == (("three", "001", "distance is 2.0, was 1.0"),)
     assert mixed.leaderboard == expected.leaderboard
     assert json.loads(metrics["one"].read_text())["eligibility"] == {
         "eligible": False,
@@ -168,6 +172,24 @@ def test_names_of_metrics_files(metrics, tmp_path):
         {"Team Blue": "team"},
         {"3": "team"},
     ]
+
+
+def test_metrics_of_one_socket_of_several_are_verified_by_the_same(apart, metrics, tmp_path):
+    """Which output counted is told by the files that were read, and so nothing differs later."""
+    truth, _, _ = apart
+    predictions = tmp_path / "input" / "three" / "predictions.json"
+    jobs = json.loads(predictions.read_text())
+    for job in jobs:
+        place = predictions.parent / job["pk"] / "output" / "images" / "heat"
+        place.mkdir()
+        (place / "any.txt").write_text("50 0 0")
+        job["outputs"].append({"image": {"pk": "y"}, "socket": {"slug": "heat", "relative_path": "images/heat"}})
+    predictions.write_text(json.dumps(jobs))
+    podium.grand_challenge(Tracked(), truth=truth, predictions=predictions, metrics=metrics["three"], socket="point")
+    run = podium.gather([metrics["one"], metrics["three"]], out=tmp_path / "run", challenge=Tracked())
+    differing = podium.load(tmp_path / "run", challenge=Tracked()).verify(sample=4)
+    assert differing.nothing_differs, differing.document
+    assert run.verify(sample=4).cases == ("001", "002", "003", "004")
 
 
 def test_infinite_and_missing_values_survive(apart, metrics, tmp_path):
@@ -323,3 +345,10 @@ def test_every_challenge_gives_the_same_gathered_or_together(tmp_path, name):
     run = podium.gather(runs, out=tmp_path / "gathered")
     assert files(tmp_path / "gathered") == files(tmp_path / "together")
     assert run.leaderboard.entries == together.leaderboard.entries
+
+
+@pytest.mark.parametrize("name", ["o ne", "\uff4fne", "noth ing"])
+def test_names_that_nobody_could_tell_apart_are_refused(apart, tmp_path, name):
+    _, _, runs = apart
+    with pytest.raises(InputError, match="a submission is called"):
+        podium.gather([runs["one"], (name, runs["two"])], out=tmp_path / "refused", challenge=Tracked())

@@ -523,3 +523,10 @@ def test_the_organisers_keys_are_beside_podiums(platform):
 
 def test_unknown_keys_are_refused(command):
     assert "there are no keys 'mine'" in command("[]", "--keys", "mine").stderr
+
+
+def test_a_socket_without_jobs_is_not_passed_over(tmp_path):
+    arguments = ["--truth", tmp_path, "--submissions", tmp_path, "--out", tmp_path / "run", "--socket", "point"]
+    result = CliRunner().invoke(app, ["evaluate", "kits21", *map(str, arguments)])
+    assert result.exit_code == 1
+    assert "--socket says which output of a job counts. It needs --grand-challenge" in result.stderr

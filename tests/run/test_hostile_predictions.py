@@ -1,6 +1,8 @@
 """Predictions made to take all memory, all time, or all room in a report: the real commands fail them, and go on."""
 
+import builtins
 import csv
+import errno
 import shutil
 import subprocess
 import sys
@@ -102,6 +104,77 @@ class Talkative(Landmarks):
             case "breaks":
                 return [Value(case.name, "distance", 1.0, unit=["x" * 3_000_000])]
         return super().measure(case, truth, prediction)
+
+
+class WordlessError(Exception):
+    """Cannot even say what it is."""
+
+    def __str__(self):
+        raise ValueError
+
+
+class NumericError(Exception):
+    """Says a number."""
+
+    def __str__(self):
+        return 5
+
+
+def exceptions():
+    """Return one of every exception that Python itself has, but for what a person raises, and odd ones."""
+    kinds = [kind for kind in vars(builtins).values() if isinstance(kind, type) and issubclass(kind, BaseException)]
+    made = [
+        WordlessError(),
+        NumericError(),
+        ValueError("\udcff\x1b[2J\n"),
+        KeyError("x" * 10**6),
+        OSError(errno.EIO, "worn out"),
+    ]
+    for kind in kinds:
+        if issubclass(kind, UnicodeDecodeError):
+            made.append(kind("utf-8", b"x", 0, 1, "odd"))
+        elif issubclass(kind, UnicodeTranslateError):
+            made.append(kind("x", 0, 1, "odd"))
+        elif issubclass(kind, UnicodeEncodeError):
+            made.append(kind("utf-8", "x", 0, 1, "odd"))
+        elif issubclass(kind, BaseExceptionGroup):
+            made.append(kind("several", [ValueError("odd")]))
+        elif kind not in (BaseException, KeyboardInterrupt):
+            made.append(kind("odd"))
+    return made
+
+
+class Explosive(Landmarks):
+    """Raises whatever the prediction names by its number; says what cannot be written where that is negative."""
+
+    def measure(self, case, truth, prediction):
+        """Measure, or explode."""
+        words = prediction.read_text().split()
+        if words[0] == "explode":
+            raise exceptions()[int(words[1])]
+        if words[0] == "talk":
+            return [Value(case.name, "distance", 1.0, reason="\udcff\x1b[2J\nodd")]
+        if words[0] == "name":
+            return [Value(case.name, "distance", 1.0), Value(case.name, "distance", 1.0, unit="\udcff\x1b[2J")]
+        return super().measure(case, truth, prediction)
+
+
+def test_whatever_a_prediction_raises_fails_that_prediction_alone(tmp_path):
+    """One whose words could not be written ended the run of all."""
+    count = len(exceptions())
+    assert count > 60
+    texts = {f"{number + 1:03d}": f"explode {number}" for number in range(count)}
+    texts |= {f"{count + 1:03d}": "talk", f"{count + 2:03d}": "name"}
+    truth, teams = write_landmarks(tmp_path, {"hostile": texts, "near": {}}, cases=count + 3)
+    run = podium.evaluate(Explosive(), truth=truth, submissions=teams, out=tmp_path / "run", jobs=1)
+    assert not run.withheld
+    assert set(run.failures["submission"]) == {"hostile"}
+    assert run.failures.filter(pl.col("status") == "invalid").height == count + 1
+    (warning,) = run.failures.filter(pl.col("status") == "warning")["reason"]
+    assert warning == r"\udcff\x1b[2J odd"
+    assert all(reason.isprintable() and len(reason) <= LONGEST_REASON for reason in run.failures["reason"])
+    measured = run.measurements.filter((pl.col("submission") == "hostile") & (pl.col("status") == "ok"))
+    assert measured["case"].n_unique() == 2  # what talked, and what was never touched
 
 
 def longest(table):

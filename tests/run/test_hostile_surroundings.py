@@ -17,7 +17,7 @@ from shared_data import PROJECT
 from typer.testing import CliRunner
 
 from podium.cli import app
-from podium.io import documents
+from podium.io import documents, parquet_can_be_read
 from podium.model import InputError
 from podium.run import find_submissions, sole_writer
 from podium.run.runs import read_tables
@@ -253,6 +253,21 @@ def test_what_is_no_table_is_told_in_one_line(evaluated, tmp_path, content):
     assert isinstance(result.exception, SystemExit), result.exc_info
     (line,) = result.stderr.splitlines()
     assert "this run folder is damaged" in line
+
+
+@pytest.mark.slow
+def test_a_table_that_ends_a_process_is_told_in_one_line(evaluated, tmp_path):
+    """One byte of a Parquet file makes Polars ask for more memory than there is, and abort."""
+    run = shutil.copytree(evaluated / "run", tmp_path / "run")
+    content = bytearray(documents.parquet_bytes(pl.DataFrame({"a": ["x", "y"], "b": [1.0, 2.0]})))
+    content[44] = 127
+    (run / "measurements.parquet").write_bytes(content)
+    assert not parquet_can_be_read(run / "measurements.parquet")
+    for command in ("rank", "report", "verify"):
+        assert "this run folder is damaged" in one_line(podium(command, run))
+    document = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps(document | {"measurements": ""}))
+    assert "measurements.parquet cannot be read" in one_line(podium("rank", run))
 
 
 @pytest.mark.slow

@@ -36,7 +36,7 @@ def test_no_common_name_stops_an_evaluation_before_a_run_is_written(folders, tmp
         evaluated(truth, teams, tmp_path / "run")
     assert str(caught.value) == (
         "truth and predictions share no name: 001.txt, 002.txt, 003.txt and 1 more expected, "
-        "there is p001.txt, p002.txt, p003.txt and 5 more. "
+        "there are p001.txt, p002.txt, p003.txt and 1 more. "
         "Is this the truth of these submissions? podium check looks at one of them"
     )
     assert written(tmp_path / "run") == set()
@@ -91,5 +91,5 @@ def test_teams_are_folders_with_predictions_and_archives(tmp_path):
     for name in ("x.zip", "y.tar.gz"):
         (tmp_path / "four" / name).touch()
     assert teams_within(Files(tmp_path / "four"), cases) == "x.zip, y.tar.gz"
-    assert nothing_in_common(cases, [Files(tmp_path / "four")]).endswith("there is notes.txt, x.zip, y.tar.gz")
+    assert nothing_in_common(cases, [Files(tmp_path / "four")]).endswith("there are notes.txt, x.zip, y.tar.gz")
     assert nothing_in_common(cases, []) == ""

@@ -190,3 +190,15 @@ def test_one_folder_that_holds_everything_may_be_called_anything(tmp_path, folde
     (tmp_path / folder / "case_00000.nii.gz").touch()
     case = Case("case_00000", expected=expected)
     assert Files(tmp_path, [case]).find(case) == tmp_path / folder / "case_00000.nii.gz"
+
+
+def test_what_is_passed_over_is_said_with_what_was_taken(tmp_path):
+    for name in ("a.nii.gz", "a.mha", "b.mh"):
+        (tmp_path / name).touch()
+    cases = [Case(name, expected=(f"{name}.nii.gz", f"{name}.mha")) for name in "ab"]
+    with opened(Submission("team", tmp_path), cases) as files:
+        assert [files.find(case) for case in cases] == [tmp_path / "a.nii.gz", None]
+        assert files.unexpected(cases) == [
+            "a.mha: unexpected file: a.nii.gz is taken in its place",
+            "b.mh: unexpected file",
+        ]

@@ -14,7 +14,7 @@ import podium
 from podium.cli import app
 from podium.model import Case, InputError
 from podium.run.measuring import SCHEMA
-from podium.run.verifying import twins
+from podium.run.verifying import Twins, twins
 
 pytestmark = pytest.mark.slow
 
@@ -47,7 +47,7 @@ def test_an_untouched_run_is_what_it_says_and_its_twins_are_named(run):
     assert "input files hashed: nothing differs." in result.stderr
     assert "3 cases measured again" in result.stderr
     assert "ranked again: nothing differs." in result.stderr
-    assert "careful and packed are identical: 100% of their files and 100% of their measured cases" in result.stdout
+    assert "careful and packed are identical: 100 % of their files and 100 % of their measured cases" in result.stdout
     assert result.stdout.count("identical") == 1
 
 
@@ -94,7 +94,7 @@ def test_what_is_gone_altogether_is_said(run):
     shutil.rmtree(run / "submissions" / "noisy")
     result = verify(run, "--sample", 1)
     assert result.exit_code == 3
-    assert "noisy:  cannot be opened" in result.stdout
+    assert "noisy: cannot be opened" in result.stdout
 
 
 def landmarks(tmp_path, teams):
@@ -171,17 +171,17 @@ def test_a_truth_whose_cases_cannot_be_told_any_more_is_named(run):
     result = verify(run)
     assert result.exit_code == 3, result.output
     assert "the truth: case_" in result.stdout
-    assert "the truth:  cannot be used (" in result.stdout
+    assert "the truth: cannot be used (" in result.stdout
 
 
-def test_a_team_that_only_the_measurements_know_is_found(tmp_path):
+def test_a_team_that_only_the_measurements_know_is_refused_or_found(tmp_path):
     verification = landmarks(tmp_path, {"team": {}})
     table = pl.read_parquet(tmp_path / "run" / "measurements.parquet")
-    forge(
-        tmp_path / "run",
-        pl.concat([table, table.with_columns(submission=pl.lit("nobody"), value=pl.lit(0.0))]),
-        roles={"team": "competitor", "nobody": "competitor"},
-    )
+    both = pl.concat([table, table.with_columns(submission=pl.lit("nobody"), value=pl.lit(0.0))])
+    forge(tmp_path / "run", both)
+    with pytest.raises(InputError, match=r"measurements\.parquet holds 'nobody', which run\.json does not know"):
+        verification()
+    forge(tmp_path / "run", both, roles={"team": "competitor", "nobody": "competitor"})
     differing = verification()
     assert {line[0] for line in differing.measurements} == {"nobody"}
     assert differing.measurements[0][2] == "distance was recorded, and does not come out now"
@@ -281,6 +281,12 @@ def test_cases_that_both_failed_and_times_make_no_twins_and_no_difference():
     (pair,) = twins(pl.concat([alike, times]), {}, ["one", "two"], time="seconds")
     assert pair.equal_cases == 1.0
     assert twins(pl.concat([alike, times]), {}, ["one", "two"], time="other") == []
+
+
+def test_equal_files_are_equal_whatever_they_are_called():
+    hashes = {"one": {"job-1/a.mha": "x", "job-2/a.mha": "y"}, "two": {"job-3/a.mha": "y", "job-4/a.mha": "x"}}
+    (pair,) = twins(measurements({}), hashes, list(hashes), time="seconds")
+    assert pair == Twins("one", "two", equal_files=1.0, equal_cases=0.0)
 
 
 def test_people_who_agree_are_no_twins(tmp_path):

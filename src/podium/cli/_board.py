@@ -64,8 +64,9 @@ def show_ranking(ranking: Ranking) -> None:
     from rich.console import Console
     from rich.text import Text
 
+    from podium.model import shown_level
     from podium.report.verdicts import sentences
-    from podium.report.words import percent, places, shown_level
+    from podium.report.words import percent, places
 
     if ranking.untold:
         show_board(ranking.leaderboard)

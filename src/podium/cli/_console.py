@@ -14,6 +14,11 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)  # noqa: T201
 
 
+def counted(number: int, what: str) -> str:
+    """Return a number of things, such as 1 warning and 2 warnings."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 @contextmanager
 def failing_clearly(*, debug: bool) -> Iterator[None]:
     """Turn bad input into one line and exit code 1; say so when kernels are being compiled."""

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from podium.cli._console import failing_clearly, say
+from podium.cli._console import counted, failing_clearly, say
 from podium.cli._options import Json, Name, Options, Rules, given_options
 
 if TYPE_CHECKING:
     from podium.run import Problem
+
+_AGAIN = "the same"
 
 
 def check(
@@ -43,9 +45,9 @@ def check(
         if problems:
             _show(problems)
         known = "" if truth else " (whether cases are missing cannot be known without the truth)"
-        warnings = _counted(len(problems) - len(refused), "warning")
+        warnings = counted(len(problems) - len(refused), "warning")
         if refused:
-            say(f"{_counted(len(refused), 'problem')}{f', {warnings}' if len(problems) > len(refused) else ''}.")
+            say(f"{counted(len(refused), 'problem')}{f', {warnings}' if len(problems) > len(refused) else ''}.")
         elif problems:
             say(f"{predictions} would be accepted, with {warnings}{known}.")
         else:
@@ -60,15 +62,16 @@ def _show(problems: list[Problem]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table("file", "", "what", box=box.SIMPLE_HEAD, show_edge=False)
-    for problem in sorted(problems, key=lambda problem: problem.warning):
-        table.add_row(Text(problem.file), _kind(problem), Text(problem.what))
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False)
+    for heading in ("file", "", "what"):
+        table.add_column(heading, overflow="fold")
+    before = None
+    for problem in sorted(problems, key=lambda problem: (problem.warning, problem.file)):
+        again = before == (problem.warning, problem.what) and len(problem.what) > len(_AGAIN)
+        table.add_row(Text(problem.file), _kind(problem), Text(_AGAIN if again else problem.what))
+        before = (problem.warning, problem.what)
     Console().print(table)
 
 
 def _kind(problem: Problem) -> str:
     return "warning" if problem.warning else "problem"
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -53,6 +53,7 @@ def evaluate(
     ] = None,
     most_entries: Annotated[int, typer.Option(help="Files that a submission may hold.", min=1)] = 100_000,
     most_unpacked_gb: Annotated[float, typer.Option(help="Gigabytes that an archive may unpack to.", min=0.001)] = 256,
+    most_prediction_gb: Annotated[float, typer.Option(help="Gigabytes of one prediction.", min=0.001)] = 16,
     highest_ratio: Annotated[
         float, typer.Option(help="Bytes unpacked for each byte of an archive; deflate alone reaches 1032.", min=1)
     ] = 1100,
@@ -108,6 +109,8 @@ def evaluate(
             _tell_platform(document)
             say(f"Written to {metrics}.")
             return
+        if socket is not None:
+            raise InputError("--socket says which output of a job counts", advice="It needs --grand-challenge")
         if submissions is None or out is None:
             raise InputError("--truth, --submissions and --out are needed", advice="See podium evaluate --help")
         from podium.run import Limits
@@ -126,7 +129,12 @@ def evaluate(
                 resume=resume,
                 restart=restart,
                 dask=dask,
-                limits=Limits(entries=most_entries, unpacked_bytes=int(most_unpacked_gb * 2**30), ratio=highest_ratio),
+                limits=Limits(
+                    entries=most_entries,
+                    unpacked_bytes=int(most_unpacked_gb * 2**30),
+                    prediction_bytes=int(most_prediction_gb * 2**30),
+                    ratio=highest_ratio,
+                ),
                 progress=progress,
                 say=say,
             )

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from podium.cli._console import failing_clearly, say
+from podium.cli._console import counted, failing_clearly, say
 
 
 def gather(
@@ -38,7 +38,10 @@ def gather(
         run = podium.gather(_named(sources), out=out, restart=restart)
         if not run.withheld:
             show_board(run.leaderboard)
-        say(f"{len(run.record.gathered)} evaluations are gathered. The run is in {out}.")
+        failed = run.failures.filter(run.failures["status"] != "warning").select("submission", "case").n_unique()
+        if failed:
+            say(f"{counted(failed, 'prediction')} failed: see {out}/failures.csv.")
+        say(f"Gathered {counted(len(run.record.gathered), 'evaluation')}. The run is in {out}.")
 
 
 def _named(texts: list[str]) -> list[tuple[str, Path]]:

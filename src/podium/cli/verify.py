@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from podium.cli._console import failing_clearly, say
+from podium.cli._console import counted, failing_clearly, say
 from podium.cli._options import Json
 
 _SHOWN = 20
@@ -45,18 +45,19 @@ def verify(
 def _show(document: dict[str, Any]) -> None:
     parts: dict[str, tuple[str, Callable[[Any], str]]] = {
         "inputs": (
-            f"{document['files']:,} input files hashed",
-            lambda line: f"{line['of']}: {line['file']} {line['what']}",
+            f"{counted(document['files'], 'input file')} hashed",
+            lambda line: " ".join(filter(None, (f"{line['of']}:", line["file"], line["what"]))),
         ),
         "measurements": (
-            f"{len(document['cases'])} cases measured again ({', '.join(document['cases'][:5])})",
+            f"{counted(len(document['cases']), 'case')} measured again{_named(document['cases'])}",
             lambda line: f"{line['submission']}, {line['case']}: {line['what']}",
         ),
         "ranking": ("ranked again", str),
     }
     for part, (what, in_words) in parts.items():
         different = document[part]
-        say(f"{what}: {f'{len(different)} differ' if different else 'nothing differs'}.")
+        number = f"{len(different):,} differ{'s' * (len(different) == 1)}" if different else "nothing differs"
+        say(f"{what}: {number}.")
         for difference in different[:_SHOWN]:
             typer.echo(f"  {in_words(difference)}")
         if len(different) > _SHOWN:
@@ -64,6 +65,11 @@ def _show(document: dict[str, Any]) -> None:
     for pair in document["twins"]:
         same = "identical" if max(pair["equal_files"], pair["equal_cases"]) == 1 else "nearly identical"
         typer.echo(
-            f"{pair['first']} and {pair['second']} are {same}: {pair['equal_files']:.0%} of their files and "
-            f"{pair['equal_cases']:.0%} of their measured cases are equal."
+            f"{pair['first']} and {pair['second']} are {same}: {100 * pair['equal_files']:.0f} % of their files and "
+            f"{100 * pair['equal_cases']:.0f} % of their measured cases are equal."
         )
+
+
+def _named(cases: list[str], most: int = 5) -> str:
+    """Return cases in brackets, the first few of many; nothing where there are none."""
+    return f" ({', '.join(cases[:most])}{', …' * (len(cases) > most)})" if cases else ""

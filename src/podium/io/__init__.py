@@ -16,7 +16,7 @@ from podium.io.documents import (
 from podium.io.groups import read_groups
 from podium.io.inputs import digest, noting_files, read_text
 from podium.io.labelmaps import MAX_VOXELS, SUFFIXES, read_label_map, write_label_map
-from podium.io.scores import LAYOUTS, SCORE_COLUMNS, TABLE_SUFFIXES, read_scores, scores_of_frame
+from podium.io.scores import LAYOUTS, SCORE_COLUMNS, TABLE_SUFFIXES, parquet_can_be_read, read_scores, scores_of_frame
 from podium.io.tables import read_timing
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "json_text",
     "noting_files",
     "parquet_bytes",
+    "parquet_can_be_read",
     "parsed_json",
     "read_groups",
     "read_label_map",

@@ -20,6 +20,7 @@ __all__ = ["NoAnswerError", "ask"]
 
 _SECONDS = 4.0  # of computing
 _BYTES_A_SECOND = 2**25  # of a file; the index of a large one takes longer to go through
+_LARGEST_INDEX = 2**31  # bytes that are counted of one; a file of holes says nothing of its index
 _PATIENCE = 120.0  # seconds that the disk, or other work, may keep the process from computing
 _PIECE = 1 << 20
 
@@ -125,7 +126,7 @@ def ask(path: Path, name: str | None = None, *, texts: tuple[str, ...] = ()) -> 
     NoAnswerError
         HDF5 crashed on the file, or is lost in it.
     """
-    seconds = _SECONDS + path.stat().st_size / _BYTES_A_SECOND
+    seconds = _SECONDS + min(path.stat().st_size, _LARGEST_INDEX) / _BYTES_A_SECOND
     request: dict[str, Any] = {"path": str(path.absolute()), "seconds": seconds}
     if name is not None:
         request |= {"name": name, "texts": list(texts)}

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.io._hdf5 import MAX_ARRAY_BYTES, MAX_CHUNK_BYTES, File, Stored
+from podium.io._streams import checked_length
 from podium.io.archives import ARCHIVE_DAMAGE, open_zip
 from podium.io.inputs import open_input
 from podium.model import InputError
@@ -143,6 +144,7 @@ def read_npy(path: Path) -> npt.NDArray[Any]:
         held = path.stat().st_size - start
         if header.nbytes > held:
             raise _not_numpy(f"its header promises {header.nbytes:,} bytes, it holds {held:,}", path.name, path)
+        checked_length(path, header.nbytes, held, compressed=False, what="bytes")
         order: Any = "F" if header.fortran else "C"
         if header.size == 0:
             return np.empty(header.shape, header.dtype, order)

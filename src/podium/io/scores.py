@@ -27,6 +27,7 @@ __all__ = [
     "SCORE_COLUMNS",
     "TABLE_SUFFIXES",
     "ScoresRead",
+    "parquet_can_be_read",
     "read_scores",
     "scores_of_frame",
 ]
@@ -186,8 +187,17 @@ def grid_in(path: Path, *, separator: str | None, encoding: str | None, sheet: s
     return grid_of(lines, remarks), len(table)
 
 
+def parquet_can_be_read(path: Path) -> bool:
+    """Have a process of its own read a Parquet file, since Polars may end the process over a damaged one."""
+    try:
+        _converted(path, "trial", None)
+    except InputError:
+        return False
+    return True
+
+
 def _converted(path: Path, kind: str, sheet: str | None) -> tuple[dict[str, Any], bytes]:
-    """Have a process of its own turn a Parquet file or a workbook into CSV."""
+    """Have a process of its own turn a Parquet file or a workbook into CSV, or see whether it can be read."""
     command = [
         sys.executable,
         "-P",

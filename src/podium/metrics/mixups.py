@@ -1,12 +1,13 @@
 """Mistakes that leave labels readable: nothing but background, labels swapped, voxels or a header turned around.
 
 Each is told from how well labels agree with a reference after it is undone: by the mean Dice of the reference's labels.
+Where two labels are swapped, few agree, and whether voxels are turned as well is asked once that is mended.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -38,8 +39,8 @@ def image_doubts(prediction: Array, reference: Array | None = None) -> list[str]
         return [_NOTHING.format("pixel")] if reference is None or reference.any() else []
     if reference is None or reference.shape != prediction.shape:
         return []
-    mirrored = mirror_doubts(reference, prediction, axes={0: "top–bottom", 1: "left–right"})
-    return swap_doubts(reference, prediction) + mirrored
+    axes = {0: "top–bottom", 1: "left–right"}
+    return swap_doubts(reference, prediction) or mirror_doubts(reference, prediction, axes=axes)
 
 
 def volume_doubts(prediction: LabelMap, reference: LabelMap | None = None) -> list[str]:
@@ -56,7 +57,7 @@ def volume_doubts(prediction: LabelMap, reference: LabelMap | None = None) -> li
     if prediction.shape != reference.shape:
         return doubts
     axes = {axis: _SIDES[side] for axis, (side, _) in enumerate(_orientation(reference))}
-    return doubts + mirror_doubts(reference.array, prediction.array, axes=axes)
+    return doubts or mirror_doubts(reference.array, prediction.array, axes=axes)
 
 
 def swap_doubts(reference: Array, prediction: Array) -> list[str]:
@@ -76,22 +77,28 @@ def swap_doubts(reference: Array, prediction: Array) -> list[str]:
 
 
 def mirror_doubts(reference: Array, prediction: Array, *, axes: Mapping[int, str]) -> list[str]:
-    """Say along which axes, each with its words, the labels look flipped; both arrays are on one grid."""
+    """Say along which axes, each with its words, the labels look flipped, or which two of equal length are exchanged.
+
+    Both arrays are on one grid.
+    """
     labels = _labels(reference)
     own = _agreement(reference, prediction, labels)
     if own >= _GOOD:
         return []
-    best, flipped = own, ()  # type: float, tuple[int, ...]
-    for count in range(1, len(axes) + 1):
-        for chosen in combinations(axes, count):
-            agreement = _agreement(reference, np.flip(prediction, chosen), labels)
-            if agreement > best:
-                best, flipped = agreement, chosen
+    best, what = own, ""
+    equal = [(a, b) for a, b in combinations(axes, 2) if prediction.shape[a] == prediction.shape[b]]
+    flips = [chosen for count in range(len(axes) + 1) for chosen in combinations(axes, count)]
+    for swapped, chosen in product([(), *equal], flips):
+        turned = np.swapaxes(prediction, *swapped) if swapped else prediction
+        agreement = _agreement(reference, np.flip(turned, chosen), labels)
+        if agreement > best and (not swapped or agreement >= _FAIR):  # so many ways fit a poor prediction by chance
+            words = [f"transposed ({axes[swapped[0]]} for {axes[swapped[1]]})"] if swapped else []
+            words += [f"flipped {' and '.join(axes[axis] for axis in chosen)}"] if chosen else []
+            best, what = agreement, " and ".join(words)
     if best < own + _CLEARLY:
         return []
-    words = " and ".join(axes[axis] for axis in flipped)
-    figures = f"Dice with the truth is {own:.2f}, and {best:.2f} flipped back"
-    return [f"looks flipped {words}: {figures}. The header is the truth's, so turn the array and keep the header"]
+    figures = f"Dice with the truth is {own:.2f}, and {best:.2f} turned back"
+    return [f"looks {what}: {figures}. The header is the truth's, so turn the array and keep the header"]
 
 
 def _header_doubts(reference: LabelMap, prediction: LabelMap) -> list[str]:

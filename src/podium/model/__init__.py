@@ -7,7 +7,7 @@ from podium.model.handed import Handed
 from podium.model.interfaces import Interface, Question
 from podium.model.labelmap import LARGEST_LABEL, LONGEST_MM, SHORTEST_MM, Box, LabelMap, as_labels
 from podium.model.leaderboard import Entry, Leaderboard
-from podium.model.measure import LOADING, NOT_RANKED, SECONDS, Measure, Price, Purpose, shown_number
+from podium.model.measure import LOADING, NOT_RANKED, SECONDS, Measure, Price, Purpose, shown_level, shown_number
 from podium.model.metric import UNDEFINED, Direction, Metric
 from podium.model.views import Agreement, Curves, Line, Panel, Paths, Slices, View
 
@@ -51,5 +51,6 @@ __all__ = [
     "Value",
     "View",
     "as_labels",
+    "shown_level",
     "shown_number",
 ]

@@ -40,17 +40,21 @@ def printable(text: str) -> str:
 
 
 def brief(reason: str) -> str:
-    """Return a reason with its middle left out, if it is longer than anybody reads; a stranger may have written it.
+    """Return a reason on one line, its middle left out if that is too long to be read; a stranger may have written it.
 
     Examples
     --------
     >>> brief("short"), len(brief("x" * 10**6)) == LONGEST_REASON
     ('short', True)
     """
-    if len(reason) <= LONGEST_REASON:
-        return reason
+    return _cut(printable(" ".join(_cut(reason).split())))
+
+
+def _cut(text: str) -> str:
+    if len(text) <= LONGEST_REASON:
+        return text
     end = LONGEST_REASON // 3
-    return f"{reason[: LONGEST_REASON - end - 3]} … {reason[-end:]}"
+    return f"{text[: LONGEST_REASON - end - 3]} … {text[-end:]}"
 
 
 def shortened(names: Sequence[str], *, most: int = 10) -> str:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from podium.model.metric import Direction, Metric
 
-__all__ = ["LOADING", "NOT_RANKED", "SECONDS", "Cost", "Measure", "Price", "Purpose", "shown_number"]
+__all__ = ["LOADING", "NOT_RANKED", "SECONDS", "Cost", "Measure", "Price", "Purpose", "shown_level", "shown_number"]
 
 _SLACK = 1e-9
 """Relative: what rounding may leave of a bound."""
@@ -196,6 +196,17 @@ SECONDS = Measure("seconds", "Time", Direction.LOWER, "s", 0.0, 1e7, decides=Fal
 
 LOADING = Measure("loading", "Loading", Direction.LOWER, "s", 0.0, 1e7, decides=False, digits=3, purpose=Purpose.TIME)
 """How long an algorithm took to load, which is no part of the time of a row; known only where Podium ran it itself."""
+
+
+def shown_level(level: float) -> str:
+    """Return a level of confidence for people, never rounded to certainty.
+
+    Examples
+    --------
+    >>> shown_level(0.95), shown_level(0.999), shown_level(0.999999)
+    ('95 %', '99.9 %', '> 99.99 %')
+    """
+    return "> 99.99 %" if level > 0.9999 else f"{100 * level:.4g} %"
 
 
 def shown_number(value: float | None, digits: int, unit: str = "", *, sign: bool = False) -> str:

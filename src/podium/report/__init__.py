@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
     from podium.ranking import Ranking
 
 __all__ = ["figure_of", "write_report"]
+
+_FOLDERS_OF_MATPLOTLIB = "_get_config_or_cache_dir"
+# Without a home, Matplotlib takes a temporary folder, as it should, and need not talk about it.
+logging.getLogger("matplotlib").addFilter(lambda record: record.funcName != _FOLDERS_OF_MATPLOTLIB)
 
 
 def figure_of(ranking: Ranking, name: str) -> Figure:

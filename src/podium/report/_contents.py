@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from podium.model import Challenge, Measure, Purpose
+from podium.model import Challenge, Measure, Purpose, shown_level
 from podium.ranking import COVERAGE
-from podium.report.words import number, shown_level
+from podium.report.words import number
 
 if TYPE_CHECKING:
     from podium.report.data import ReportData

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from podium.model import Column, Direction, Entry, Floats, Measure, Purpose, Scores
+from podium.model import Column, Direction, Entry, Floats, Measure, Purpose, Scores, shown_level
 from podium.ranking import Rule, column_ranks
-from podium.report.words import deciding, isolated, listed, number, percent, places, shown_level, why_unranked
+from podium.report.words import deciding, isolated, listed, number, percent, places, why_unranked
 
 if TYPE_CHECKING:
     from podium.report.data import ReportData

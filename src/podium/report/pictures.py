@@ -21,6 +21,7 @@ from podium.report.anonymity import renamed_text
 from podium.report.data import ReportData
 from podium.report.drawing import draw
 from podium.run import Run, Submission, opened
+from podium.run.parts import TOO_LARGE
 from podium.run.submissions import Files
 
 if TYPE_CHECKING:
@@ -171,7 +172,8 @@ def _of_cases(data: ReportData, submission: str, inputs: _Inputs, images: Path |
         yield Picture(submission, "missing", remark=sentence)
         return
     try:
-        with opened(Submission(real, path), tuple(inputs.cases.values())) as files:
+        known = Submission(real, path, taken=tuple(given[real].sha256))
+        with opened(known, tuple(inputs.cases.values())) as files:
             for choice in choices:
                 heading = _heading(data, submission, choice)
                 yield from _of_case(data, submission, choice, heading, inputs, files, images)
@@ -311,5 +313,7 @@ def _check(recorded: Mapping[str, str], files: Sequence[Path], root: Path, predi
             raise InputError(f"{name} was not there when the run was made")
         if name not in present or not present[name].is_file():
             raise InputError(f"{name} is gone")
+        if recorded[name] == TOO_LARGE:
+            raise InputError(f"{name} is {TOO_LARGE}")
         if digest(present[name]) != recorded[name]:
             raise InputError(f"{name} has changed since the run was made")

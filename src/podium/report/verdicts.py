@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from podium.model import Direction, Leaderboard, Measure
-from podium.report.words import deciding, isolated, listed, number, percent, places, shown_level, why_unranked
+from podium.model import Direction, Leaderboard, Measure, shown_level
+from podium.report.words import deciding, isolated, listed, number, percent, places, why_unranked
 
 if TYPE_CHECKING:
     from podium.ranking import Ranking

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from podium.model import Direction, Leaderboard, Measure, Role
 from podium.model import shown_number as number
 
-__all__ = ["contained", "deciding", "isolated", "listed", "number", "percent", "places", "shown_level", "why_unranked"]
+__all__ = ["contained", "deciding", "isolated", "listed", "number", "percent", "places", "why_unranked"]
 
 _ISOLATE, _END = "\u2068", "\u2069"
 _RIGHT_TO_LEFT = {"R", "AL", "RLE", "RLO", "RLI", "LRE", "LRO", "LRI", "FSI", "PDF", "PDI"}
@@ -104,17 +104,6 @@ def percent(share: float) -> str:
     if share in (0, 1):
         return "all" if share else "none"
     return "< 1 %" if share < 0.01 else "> 99 %" if share > 0.99 else f"{100 * share:.0f} %"
-
-
-def shown_level(level: float) -> str:
-    """Return a level of confidence for people, never rounded to certainty.
-
-    Examples
-    --------
-    >>> shown_level(0.95), shown_level(0.999), shown_level(0.999999)
-    ('95 %', '99.9 %', '> 99.99 %')
-    """
-    return "> 99.99 %" if level > 0.9999 else f"{100 * level:.4g} %"
 
 
 def places(best: int, worst: int) -> str:

@@ -9,14 +9,19 @@ from pathlib import Path
 
 from podium.io import noting_files, read_timing
 from podium.model import Case, Challenge, InputError, Status
-from podium.model.errors import printable
+from podium.model.errors import brief, printable, shortened
 from podium.run.engine import found_cases
+from podium.run.jobs import put_out
 from podium.run.measuring import RAISED, CaseJob, Prediction, described, measure_case
 from podium.run.naming import nothing_in_common, teams_within
 from podium.run.submissions import COMPANIONS, JOBS, TIMING, Files, Limits, Submission, keep_apart, opened
+from podium.run.team_names import team_of
 from podium.run.unpacking import ARCHIVES
 
 __all__ = ["Problem", "check_submission"]
+
+_MOST_OF_A_FILE = 50
+_MOST = 1000
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -38,8 +43,8 @@ def check_submission(
 
     With the truth, there is a problem that is no warning exactly where an evaluation would refuse something: every case
     is measured. Without it, names, formats and values are checked as far as the challenge can, and nothing is refused
-    that an evaluation would accept, so long as all that is called like a prediction belongs to a case. The truth must
-    not be the submission, lie in it, or hold it.
+    that an evaluation would accept, so long as all that is called like a prediction, or was put out by a job of
+    grand-challenge.org, belongs to a case. The truth must not be the submission, lie in it, or hold it.
     """
     if not predictions.exists():
         raise InputError("there is nothing here", path=predictions)
@@ -56,10 +61,23 @@ def check_submission(
     with opened(Submission(predictions.name, predictions, remarks=remarks), cases, limits=limits) as files:
         timing = files.timing
         problems = _against(challenge, cases, truth, files) if truth is not None else _alone(challenge, cases, files)
+        problems += _of_several(challenge, files)
         if timing is not None:
             names = {case.name for case in cases} if truth is not None else set()
-            problems += _warnings(lambda: _timing_problems(timing, names), files.root, timing)
-    return sorted(set(problems))
+            problems += _warnings(lambda: _timing_problems(timing, names), timing.parent, timing)
+    return _fewer(_fewer(problems, _MOST_OF_A_FILE, lambda problem: problem.file), _MOST, lambda _: "")
+
+
+def _fewer(problems: Sequence[Problem], most: int, key: Callable[[Problem], str]) -> list[Problem]:
+    """Return the first problems of each key, those that are no warnings before others, and how many more there are."""
+    groups: dict[str, list[Problem]] = {}
+    for problem in sorted(set(problems), key=lambda problem: (problem.warning, problem)):
+        groups.setdefault(key(problem), []).append(problem)
+    kept = [replace(problem, what=brief(problem.what)) for group in groups.values() for problem in group[:most]]
+    for name, group in groups.items():
+        if more := group[most:]:
+            kept.append(Problem(name, f"… and {len(more):,} more", warning=more[0].warning))
+    return sorted(kept)
 
 
 def _against(challenge: Challenge, cases: Sequence[Case], truth: Path, files: Files) -> list[Problem]:
@@ -73,8 +91,8 @@ def _against(challenge: Challenge, cases: Sequence[Case], truth: Path, files: Fi
     problems = []
     for case, prediction in zip(cases, predictions, strict=True):
         if prediction.path is None:
-            missing = prediction.status is Status.MISSING
-            problems.append(Problem(case.expected[0], "missing" if missing else prediction.reason))
+            usual = prediction.status is Status.MISSING and JOBS not in files.top
+            problems.append(Problem(case.expected[0], "missing" if usual else prediction.reason))
         else:
             problems += _measured(CaseJob(challenge, case, truth, (prediction,), {}), files, prediction.path)
     return problems + _unexpected(files, cases)
@@ -83,6 +101,13 @@ def _against(challenge: Challenge, cases: Sequence[Case], truth: Path, files: Fi
 def _several(files: Files, cases: Sequence[Case]) -> list[Problem]:
     teams = teams_within(files, cases)
     return [Problem("", f"this holds several teams ({teams}): check one of them at a time")] if teams else []
+
+
+def _of_several(challenge: Challenge, files: Files) -> list[Problem]:
+    """Say that files which are whole submissions are of several teams, though one of them could be measured."""
+    teams = {team: None for name in files.top if (team := team_of(name, challenge.single_files))}
+    what = f"these look like submissions of several teams ({shortened(list(teams))}): check one file at a time"
+    return [Problem("", what, warning=True)] if len(teams) > 1 else []
 
 
 def _measured(job: CaseJob, files: Files, path: Path) -> list[Problem]:
@@ -113,6 +138,8 @@ def _alone(challenge: Challenge, naming: Sequence[Case], files: Files) -> list[P
     if JOBS in files.top:  # downloaded from grand-challenge.org, with outputs in folders beside it
         problems.append(Problem(JOBS, "only with the truth can be told which case an output is of", warning=True))
         files.use([JOBS, *(name for name in files.top if files.is_folder(name))])
+        names, more = _put_out(files, names)
+        problems += more
     elif not names and all(problem.warning for problem in problems):
         if several := _several(files, naming):
             return several
@@ -125,6 +152,15 @@ def _alone(challenge: Challenge, naming: Sequence[Case], files: Files) -> list[P
     return problems + [replace(odd, what=odd.what + wanted) for odd in _unexpected(files, ()) if challenge.naming]
 
 
+def _put_out(files: Files, names: list[str]) -> tuple[list[str], list[Problem]]:
+    """Add what jobs put out to what is called like a prediction; without either, a list that cannot be read is told."""
+    try:
+        outputs = [path.relative_to(files.root).as_posix() for path in put_out(files.root / JOBS)]
+    except InputError as error:
+        return names, [] if names else [Problem(JOBS, error.problem)]
+    return list(dict.fromkeys([*names, *outputs])), []
+
+
 def _could_be(name: str, naming: Sequence[str]) -> bool:
     """Return whether an entry is called like a prediction, where that is known."""
     patterns = [pattern for pattern in naming if pattern.count("/") == name.count("/")]
@@ -132,8 +168,14 @@ def _could_be(name: str, naming: Sequence[str]) -> bool:
 
 
 def _of_file(challenge: Challenge, files: Files, path: Path) -> list[Problem]:
+    prediction = Prediction("", files.root, path, most_bytes=files.limits.prediction_bytes)
+
+    def check() -> list[str]:
+        prediction.check_size()
+        return challenge.check(None, path)
+
     with noting_files() as read:
-        problems = _problems_of(lambda: challenge.check(None, path), files.root, path)
+        problems = _problems_of(check, files.root, path)
     files.use(other.relative_to(files.root).as_posix() for other in read if other.is_relative_to(files.root))
     return problems + _warnings(lambda: _doubts(lambda: challenge.doubts(None, None, path)), files.root, path)
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from podium.model import Challenge, Direction, Measure, Price, Status, Value
-from podium.model.errors import brief
+from podium.model.errors import LONGEST_REASON, brief
 
 __all__ = ["Breach", "Contract", "Seal"]
 
@@ -132,6 +132,8 @@ def _check_fields(value: Value) -> None:
     for name in ("unit", "reason"):
         if not isinstance(getattr(value, name), str):
             raise Breach(f"the {name} of {_named(value)} is {getattr(value, name)!r}, not text")
+    if not value.unit.isprintable() or len(value.unit) > LONGEST_REASON:
+        raise Breach(f"the unit of {_named(value)} is {value.unit[:LONGEST_REASON]!r}, which cannot be shown")
     if value.measured is not None and (not isinstance(value.measured, Real) or math.isnan(value.measured)):
         raise Breach(f"what was measured of {_named(value)} is {value.measured!r}, no number")
     if not isinstance(value.status, Status):

@@ -17,6 +17,7 @@ import polars as pl
 
 from podium import __version__
 from podium.io import read_timing
+from podium.io.inputs import MAX_TEXT_BYTES
 from podium.model import LOADING, Case, Challenge, InputError, Role, Status, Value
 from podium.model.errors import brief
 from podium.run.measuring import RAISED, CaseJob, Done, Prediction, described, measure_case, tabulated
@@ -261,11 +262,11 @@ class _Team:
         if path is None and not seconds:
             return {}, [], {}
         path = path or self.files.root / JOBS
-        own = digests(self.files.root, {path})
+        own = digests(path.parent, {path}, most_bytes=MAX_TEXT_BYTES)
         try:
             seconds = seconds or {row: entry[0] for row, entry in read_timing(path).items()}
         except (InputError, OSError) as error:
-            return {}, [f"{str(error).replace(f'{self.files.root}/', '')}; no timing is counted"], own
+            return {}, [f"{str(error).replace(f'{path.parent}/', '')}; no timing is counted"], own
         except RAISED as error:
             return {}, [f"{path.name} cannot be read ({described(error)}); no timing is counted"], own
         strange = sorted(set(seconds) - rows)

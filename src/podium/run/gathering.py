@@ -15,12 +15,13 @@ import polars as pl
 from podium import __version__
 from podium.io import digest
 from podium.model import LOADING, InputError, Status
-from podium.model.errors import shortened
+from podium.model.errors import printable, shortened
 from podium.run.evaluating import write_run
 from podium.run.folder import RunFolder
 from podium.run.parts import sole_writer
 from podium.run.record import Gathered, Input, Machine, RunRecord
 from podium.run.runs import Run
+from podium.run.team_names import alike
 
 __all__ = ["gather_runs"]
 
@@ -54,6 +55,10 @@ def gather_runs(sources: Sequence[tuple[str, Path, Run]], *, out: Path, restart:
         if out.resolve() == member.place.resolve() or member.place.resolve() in out.resolve().parents:
             raise InputError("the run would lie in one of those that it is gathered from", path=out)
     folder = RunFolder(out)
+    if folder.finished and not restart:
+        raise InputError(
+            "a finished run is here", path=out, advice="Add --restart to make it anew, or give another --out"
+        )
     folder.begin(resume=False, restart=restart)
     with sole_writer(out):
         return write_run(_joined(members, out), folder)
@@ -81,7 +86,7 @@ class _Member:
             raise InputError(f"{name}= names one team, and this run has {len(own)}", path=place)
         if not name and place.is_file():
             name = place.absolute().parent.name if place.stem == "metrics" else place.stem
-        member = cls(place, run, {submission: name or submission for submission in own})
+        member = cls(place, run, {submission: printable(name) or submission for submission in own})
         member.check()
         return member
 
@@ -182,19 +187,20 @@ def _equal(one: pl.DataFrame, two: pl.DataFrame) -> bool:
 
 
 def _demand_names(members: Sequence[_Member]) -> None:
-    """Refuse two submissions of one name, and the names of what is built in."""
+    """Refuse two submissions whose names nobody could tell apart, and the names of what is built in."""
     taken: dict[str, Path] = {}
     for member in members:
-        built_in = member.run.challenge.built_in
+        built_in = {alike(name): role for name, role in member.run.challenge.built_in.items()}
         for name in member.names.values():
-            if name in taken or name in built_in:
-                who = f"as in {taken[name]}" if name in taken else f"like the {built_in[name].value} that is built in"
+            key = alike(name)
+            if key in taken or key in built_in:
+                who = f"as in {taken[key]}" if key in taken else f"like the {built_in[key].value} that is built in"
                 raise InputError(
                     f"a submission is called {name}, {who}",
                     path=member.place,
                     advice="Give another name to the only team of one as NAME=RUN, or leave one out",
                 )
-            taken[name] = member.place
+            taken[key] = member.place
 
 
 def _joined(members: Sequence[_Member], out: Path) -> Run:

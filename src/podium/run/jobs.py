@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeAlias
@@ -18,7 +19,7 @@ from podium.io import parsed_json, read_text
 from podium.model import InputError, Measure, Status
 from podium.model.errors import printable
 
-__all__ = ["JobOutput", "PlatformJobs", "read_jobs"]
+__all__ = ["JobOutput", "PlatformJobs", "put_out", "read_jobs"]
 
 _Job: TypeAlias = dict[str, Any]
 _MOST_REMARKS = 20
@@ -27,6 +28,18 @@ _VOXELS = (".raw", ".zraw")  # lie beside their header, which is the output
 _DURATION = re.compile(
     r"P(?:(\d{1,9})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9}(?:\.\d{1,9})?)S)?)?", flags=re.ASCII
 )
+
+
+@dataclass(frozen=True, slots=True)
+class _Match:
+    """A job, and the cases that it is about: several where it put out files that are called after them."""
+
+    job: _Job
+    cases: tuple[str, ...]
+
+    def called(self, name: str) -> str:
+        """Return the case that an output of its name is of."""
+        return _case_of(name, set(self.cases), max(map(len, self.cases)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +60,16 @@ class PlatformJobs:
     remarks: tuple[str, ...]
 
 
-def read_jobs(path: Path, cases: Sequence[str], *, time: Measure, socket: str | None = None) -> PlatformJobs:
+def read_jobs(
+    path: Path, cases: Sequence[str], *, time: Measure, socket: str | None = None, taken: Collection[Path] = ()
+) -> PlatformJobs:
     """Read predictions.json, of the newer kind (`socket`) and the older (`interface`).
 
     A job is about the case whose name begins the name of an input. Its output is the one file in
-    <pk>/output/<relative path>/, or that file itself. A time runs from started_at to completed_at, or is exec_duration,
-    or invoke_duration: the first of these that most cases have, and the same for all.
+    <pk>/output/<relative path>/, or that file itself; where a job has inputs of several cases, as a container that
+    goes through a folder, the file that is called after the case. A time runs from started_at to completed_at, or is
+    exec_duration, or invoke_duration: the first of these that most cases have, and the same for all. That of a job
+    about several cases is nobody's.
 
     Parameters
     ----------
@@ -64,25 +81,52 @@ def read_jobs(path: Path, cases: Sequence[str], *, time: Measure, socket: str | 
         Which seconds are possible.
     socket
         The slug of the output to take, where jobs have several.
+    taken
+        Files that an evaluation took before, which says the same.
 
     Raises
     ------
     InputError
         This is no list of jobs, or no case has an output: something was misunderstood, and nobody is failed for it.
     """
-    document = parsed_json(read_text(path), path=path)
-    if not isinstance(document, list):
-        raise InputError("this is not a list of jobs", path=path)
-    jobs, remarks = _by_case(document, cases)
+    document = _listed(path)
+    jobs, remarks = _by_case(document, cases, path.parent, socket)
     seconds = _seconds(jobs, time)
-    outputs = {name: _output(jobs.get(name, []), path.parent, socket, seconds.get(name)) for name in cases}
+    outputs = {name: _output(jobs.get(name, []), name, path.parent, socket, taken) for name in cases}
+    outputs = {name: replace(output, seconds=seconds.get(name)) for name, output in outputs.items()}
     if not any(output.path for output in outputs.values()):
         raise _nothing(path, outputs, jobs, remarks)
     more = [f"and {len(remarks) - _MOST_REMARKS} more jobs belong to no case"] if len(remarks) > _MOST_REMARKS else []
     return PlatformJobs(outputs, (*remarks[:_MOST_REMARKS], *more))
 
 
-def _nothing(path: Path, outputs: dict[str, JobOutput], jobs: dict[str, list[_Job]], remarks: list[str]) -> InputError:
+def put_out(path: Path) -> list[Path]:
+    """Return the files that jobs of predictions.json put out, whatever they are about; none of those in several places.
+
+    Raises
+    ------
+    InputError
+        This is no list of jobs.
+    """
+    files: dict[Path, None] = {}
+    for job in _objects(_listed(path)):
+        places = dict.fromkeys(relative for _, relative in _places(job, None))
+        if len(places) == 1 and not any(map(_unusable, places)) and not _unusable(job.get("pk"), most_parts=1):
+            with suppress(InputError, OSError):  # which the case that it is about is told of
+                files |= dict.fromkeys(_files_at(path.parent, _parts(job, *places)))
+    return list(files)
+
+
+def _listed(path: Path) -> list[Any]:
+    document = parsed_json(read_text(path), path=path)
+    if not isinstance(document, list):
+        raise InputError("this is not a list of jobs", path=path)
+    return document
+
+
+def _nothing(
+    path: Path, outputs: dict[str, JobOutput], jobs: dict[str, list[_Match]], remarks: list[str]
+) -> InputError:
     """Say what was looked for, where nothing was there."""
     if jobs:
         case = next(iter(jobs))
@@ -100,10 +144,12 @@ def _nothing(path: Path, outputs: dict[str, JobOutput], jobs: dict[str, list[_Jo
 # Which case.
 
 
-def _by_case(document: list[Any], cases: Sequence[str]) -> tuple[dict[str, list[_Job]], list[str]]:
+def _by_case(
+    document: list[Any], cases: Sequence[str], folder: Path, socket: str | None
+) -> tuple[dict[str, list[_Match]], list[str]]:
     """Return the jobs about each case, and what is to be said of those about none."""
     known, longest = set(cases), max(map(len, cases))
-    jobs: dict[str, list[_Job]] = {}
+    jobs: dict[str, list[_Match]] = {}
     remarks = []
     for number, job in enumerate(document, start=1):
         if not isinstance(job, dict):
@@ -111,8 +157,10 @@ def _by_case(document: list[Any], cases: Sequence[str]) -> tuple[dict[str, list[
             continue
         names = list(_input_names(job))
         about = sorted({case for name in names if (case := _case_of(name, known, longest))})
-        if len(about) == 1:
-            jobs.setdefault(about[0], []).append(job)
+        match = _Match(job, tuple(about))
+        if len(about) == 1 or any(_files_of(match, case, folder, socket)[0] for case in about):
+            for case in about:
+                jobs.setdefault(case, []).append(match)
         elif about:
             remarks.append(f"job {number} has inputs of several cases: {', '.join(map(_shown, about[:3]))}")
         else:
@@ -140,46 +188,42 @@ def _input_names(job: _Job) -> Iterator[str]:
 # Which file.
 
 
-def _output(jobs: list[_Job], folder: Path, socket: str | None, seconds: float | None) -> JobOutput:
+def _output(jobs: list[_Match], case: str, folder: Path, socket: str | None, taken: Collection[Path]) -> JobOutput:
     """Return what the only job of a case put out, or why there is nothing."""
     if not jobs:
         return JobOutput(None, Status.MISSING, "no job is about this case")
     if len(jobs) > 1:
-        return JobOutput(None, Status.INVALID, f"{len(jobs)} jobs are about this case", seconds)
-    job = jobs[0]
-    pk = job.get("pk")
-    if why := _unusable(pk, most_parts=1):
-        return JobOutput(None, Status.INVALID, f"the job's pk cannot be used, as {why}: {_shown(pk)}", seconds)
-    files, problems = _files_of(job, folder, str(pk), socket)
+        return JobOutput(None, Status.INVALID, f"{len(jobs)} jobs are about this case")
+    files, problems = _files_of(jobs[0], case, folder, socket)
+    files = {path: slug for path, slug in files.items() if path in taken} or files
     if len(files) > 1:
-        slugs = ", ".join(_shown(slug) for slug, _ in files[:3])
+        slugs = ", ".join(_shown(slug) for slug in list(files.values())[:3])
         reason = f"the job has several outputs ({slugs}), and --socket must say which counts"
-        return JobOutput(None, Status.INVALID, reason, seconds)
+        return JobOutput(None, Status.INVALID, reason)
     if files:
-        return JobOutput(files[0][1], seconds=seconds)
+        return JobOutput(next(iter(files)))
     if problems:
-        return JobOutput(None, *problems[0], seconds)
+        return JobOutput(None, *problems[0])
     wanted = f"output of the socket {_shown(socket)}" if socket else "image or file"
     reason = f"the job lists no {wanted} with a relative_path, under socket or interface"
-    return JobOutput(None, Status.MISSING, reason, seconds)
+    return JobOutput(None, Status.MISSING, reason)
 
 
 def _files_of(
-    job: _Job, folder: Path, pk: str, wanted: str | None
-) -> tuple[list[tuple[Any, Path]], list[tuple[Status, str]]]:
-    """Return the files that a job put out with their slugs, and what is wrong with other outputs, the worst first."""
-    files: list[tuple[Any, Path]] = []
+    match: _Match, case: str, folder: Path, wanted: str | None
+) -> tuple[dict[Path, Any], list[tuple[Status, str]]]:
+    """Return the files that a job put out of a case with their slugs, and what is wrong otherwise, the worst first."""
+    pk = match.job.get("pk")
+    if why := _unusable(pk, most_parts=1):
+        return {}, [(Status.INVALID, f"the job's pk cannot be used, as {why}: {_shown(pk)}")]
+    files: dict[Path, Any] = {}
     problems = []
-    for output in _objects(job.get("outputs")):
-        place = next((value for key in ("socket", "interface") if isinstance(value := output.get(key), dict)), {})
-        relative, slug = place.get("relative_path"), place.get("slug")
-        if relative is None or not (output.get("image") or output.get("file")) or (wanted and slug != wanted):
-            continue
+    for slug, relative in _places(match.job, wanted):
         if why := _unusable(relative):
             problems.append((Status.INVALID, f"relative_path cannot be used, as {why}: {_shown(relative)}"))
             continue
         try:
-            files.append((slug, _file_in(folder, (pk, "output", *PurePosixPath(relative).parts))))
+            files[_file_of(match, case, folder, _parts(match.job, relative))] = slug
         except FileNotFoundError as error:
             problems.append((Status.MISSING, str(error)))
         except InputError as error:
@@ -187,6 +231,19 @@ def _files_of(
         except OSError as error:
             problems.append((Status.INVALID, f"{_shown(relative)} cannot be read ({error.strerror})"))
     return files, sorted(problems, key=lambda problem: problem[0] is Status.MISSING)
+
+
+def _places(job: _Job, wanted: str | None) -> Iterator[tuple[Any, Any]]:
+    """Yield slug and relative path of every image or file that a job put out, or of the wanted slug."""
+    for output in _objects(job.get("outputs")):
+        place = next((value for key in ("socket", "interface") if isinstance(value := output.get(key), dict)), {})
+        relative, slug = place.get("relative_path"), place.get("slug")
+        if relative is not None and (output.get("image") or output.get("file")) and not (wanted and slug != wanted):
+            yield slug, relative
+
+
+def _parts(job: _Job, relative: str) -> tuple[str, ...]:
+    return (str(job["pk"]), "output", *PurePosixPath(relative).parts)
 
 
 def _unusable(text: Any, *, most_parts: int = 16) -> str:
@@ -205,15 +262,28 @@ def _unusable(text: Any, *, most_parts: int = 16) -> str:
     return ""
 
 
-def _file_in(folder: Path, parts: tuple[str, ...]) -> Path:
-    """Return the one plain file at a place or in the folder there; no link is followed on the way."""
+def _file_of(match: _Match, case: str, folder: Path, parts: tuple[str, ...]) -> Path:
+    """Return the one plain file of a case at a place or in the folder there."""
+    files, called, several = _files_at(folder, parts), _shown("/".join(parts)), len(match.cases) > 1
+    if several:
+        files = [path for path in files if match.called(path.name) == case]
+    if len(files) > 1:
+        names = ", ".join(_shown(path.name) for path in files[:3])
+        raise InputError(f"{len(files)} files are in {called}: {names}")
+    if not files:
+        raise FileNotFoundError(f"there is no file {f'of {_shown(case)} ' * several}in {called}")
+    return files[0]
+
+
+def _files_at(folder: Path, parts: tuple[str, ...]) -> list[Path]:
+    """Return the plain file at a place, or those in the folder there; no link is followed on the way."""
     place, called = folder, "/".join(parts)
     for part in parts:
         place = place / part
         if place.is_symlink():
             raise InputError(f"{_shown(part)} of {_shown(called)} is a link, which is not followed")
     if place.is_file():
-        return place
+        return [place]
     if not place.is_dir():
         raise FileNotFoundError(f"there is nothing at {_shown(called)}")
     with os.scandir(place) as entries:
@@ -223,17 +293,13 @@ def _file_in(folder: Path, parts: tuple[str, ...]) -> Path:
     names = [entry.name for entry in listed if entry.is_file(follow_symlinks=False)]
     if len(names) > 1:
         names = [name for name in names if not name.endswith(_VOXELS)]
-    if len(names) > 1:
-        raise InputError(f"{len(names)} files are in {_shown(called)}: {', '.join(map(_shown, names[:3]))}")
-    if not names:
-        raise FileNotFoundError(f"there is no file in {_shown(called)}")
-    return place / names[0]
+    return [place / name for name in names]
 
 
 # How long.
 
 
-def _seconds(jobs: dict[str, list[_Job]], time: Measure) -> dict[str, float]:
+def _seconds(jobs: dict[str, list[_Match]], time: Measure) -> dict[str, float]:
     """Return the time of each case, the longest where jobs are several.
 
     It is of the kind that most cases have, as times of two kinds are not comparable.
@@ -245,7 +311,7 @@ def _seconds(jobs: dict[str, list[_Job]], time: Measure) -> dict[str, float]:
     )
     times = []
     for kind in kinds:
-        by_case = {name: [kind(job) for job in own] for name, own in jobs.items()}
+        by_case = {name: [kind(match.job) for match in own if len(match.cases) == 1] for name, own in jobs.items()}
         times.append(
             {
                 name: max(numbers)

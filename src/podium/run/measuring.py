@@ -15,7 +15,7 @@ from podium.model import Case, Challenge, Handed, InputError, Status, Value
 from podium.model.errors import brief
 from podium.run.contract import Breach, Contract, Seal
 from podium.run.parts import Part, Parts, digests
-from podium.run.submissions import Files
+from podium.run.submissions import Files, Limits
 
 __all__ = [
     "RAISED",
@@ -30,7 +30,7 @@ __all__ = [
     "tabulated",
 ]
 
-RAISED = (Exception, SystemExit, pl.exceptions.PanicException)
+RAISED = (Exception, SystemExit, GeneratorExit, pl.exceptions.PanicException)
 """What a file may make Python raise, through whatever library; anything but a person who interrupts."""
 
 _MOST_NAMED = 5  # rows of one file that share a reason are named one by one up to this many
@@ -64,6 +64,7 @@ class Prediction:
     status: Status = Status.OK
     reason: str = ""
     built_in: bool = False
+    most_bytes: int = Limits().prediction_bytes
     arrays: Handed | None = None
 
     @classmethod
@@ -71,13 +72,15 @@ class Prediction:
         """Find the prediction of a case among the files of a submission."""
         try:
             path = files.find(case)
+        except FileNotFoundError as error:
+            return cls(submission, status=Status.MISSING, reason=str(error))
         except (InputError, OSError) as error:
             return cls(submission, status=Status.INVALID, reason=str(error))
         except RAISED as error:
             return cls(submission, status=Status.INVALID, reason=f"it cannot be looked for ({described(error)})")
         if path is None:
             return cls(submission, status=Status.MISSING, reason=f"there is no {case.expected[0]}")
-        return cls(submission, files.root, path)
+        return cls(submission, files.root, path, most_bytes=files.limits.prediction_bytes)
 
     def files(self) -> set[Path]:
         """Return its own files."""
@@ -87,7 +90,16 @@ class Prediction:
 
     def digests(self, *, besides: set[Path] | frozenset[Path] = frozenset()) -> dict[str, str]:
         """Return the SHA-256 of its files, and of others that were read with them, by path inside the submission."""
-        return digests(self.root, self.files() | besides) if self.root is not None else {}
+        return digests(self.root, self.files() | besides, most_bytes=self.most_bytes) if self.root is not None else {}
+
+    def check_size(self) -> None:
+        """Refuse more bytes than are read, whatever they are; files of holes take none of a stranger's disk."""
+        size = sum(file.stat().st_size for file in self.files())
+        if size > self.most_bytes:
+            raise InputError(
+                f"the prediction has {size:,} bytes, more than the limit of {self.most_bytes:,}",
+                advice="If that is meant, ask the organisers to raise the limit",
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +260,7 @@ class _Measurement:
                 )
             else:
                 path = prediction.path
-                outcome = self._outcome(lambda truth: challenge.measure(self._case, truth, path), path)
+                outcome = self._outcome(lambda truth: self._measured(truth, prediction, path), path)
         if prediction.path is not None:
             self._hashes[name] = prediction.digests(besides=set(read))
         match outcome:
@@ -261,6 +273,10 @@ class _Measurement:
             case _:
                 self._values[name] = outcome
                 self._sound |= not prediction.built_in and _sound(outcome)
+
+    def _measured(self, truth: Any, prediction: Prediction, path: Path) -> object:
+        prediction.check_size()
+        return self._challenge.measure(self._case, truth, path)
 
     def _outcome(
         self, measure: Callable[[Any], object], path: Path | None = None, *, built_in: bool = False
@@ -353,7 +369,10 @@ def _raise_if_machine(error: BaseException) -> None:
 
 def described(error: BaseException) -> str:
     """Return what was raised, shortly."""
-    text = " ".join(str(error).split())[:200]
+    try:
+        text = brief(str(error))[:200]
+    except Exception:  # its words are somebody's code too
+        text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 

@@ -6,6 +6,7 @@ import errno
 import fcntl
 import io
 import json
+import math
 import os
 import re
 import socket
@@ -21,9 +22,11 @@ import polars as pl
 from podium.io import digest, parquet_bytes, write_bytes
 from podium.model import InputError
 
-__all__ = ["LOCK", "Part", "Parts", "sole_writer"]
+__all__ = ["LOCK", "TOO_LARGE", "Part", "Parts", "digests", "sole_writer"]
 
 LOCK = ".lock"
+TOO_LARGE = "too large to be hashed"
+"""Stands where a hash would; what is that large is not read either."""
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}
 _FOREIGN = (KeyError, ValueError, TypeError, AttributeError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
 """What reading a part raises that another program, or another version, has written."""
@@ -154,10 +157,20 @@ class Parts:
         (self.folder / _UNFINISHED).unlink(missing_ok=True)
 
 
-def digests(root: Path, files: set[Path]) -> dict[str, str]:
-    """Return the SHA-256 of files by their path inside a folder; "" for what is not there, or may not be read."""
-    names = {path: _inside(root, path) for path in files}
-    return {name: _digest(path) for path, name in sorted(names.items(), key=lambda item: item[1])}
+def digests(root: Path, files: set[Path], *, most_bytes: float = math.inf) -> dict[str, str]:
+    """Return the SHA-256 of files by their path inside a folder; "" for what is not there, or may not be read.
+
+    No more than `most_bytes` are read: where all together are more, the largest files have `TOO_LARGE` instead.
+    """
+    hashes, taken = {}, 0.0
+    for path in sorted(files, key=lambda path: (_size(path), path)):
+        taken += _size(path)
+        hashes[_inside(root, path)] = _digest(path) if taken <= most_bytes else TOO_LARGE
+    return dict(sorted(hashes.items()))
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.is_file() else 0
 
 
 def _digest(path: Path) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from podium.io import unquoted
+from podium.io import parquet_can_be_read, unquoted
 from podium.model import Challenge, Cube, InputError, Leaderboard, Role, Status
 from podium.ranking import Ranking, Scheme, challenge_rule, cube_of, scheme_rule, table_of_challenge
 from podium.ranking.arithmetic import Ties
@@ -249,13 +249,15 @@ def read_tables(
         packed = (folder / "measurements.parquet").read_bytes()
         if checksum and sha256(packed).hexdigest() != checksum:
             raise ValueError("measurements.parquet is not what was written")
+        if not checksum and not parquet_can_be_read(folder / "measurements.parquet"):
+            raise ValueError("measurements.parquet cannot be read")
         table = pl.read_parquet(BytesIO(packed))
         for name, kind in SCHEMA.items():
             if name not in table.columns:  # `measured` came with schema 2
                 table = table.with_columns(pl.lit(None, kind).alias(name))
         table = table.select(list(SCHEMA)).cast(SCHEMA)  # type: ignore[arg-type]
         _check_table(table, names)
-    except (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
         reason = " ".join(str(error).split())[:120]
         raise InputError(f"this run folder is damaged ({reason})", path=folder, advice="Evaluate again") from None
     path = folder / "failures.csv"

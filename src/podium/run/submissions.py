@@ -14,12 +14,12 @@ from functools import cached_property
 from itertools import islice, takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from unicodedata import normalize
 
-from podium.model import Case, InputError, Role
+from podium.model import Case, InputError, Role, Status
 from podium.model.errors import printable
 from podium.model.measure import SECONDS
 from podium.run.jobs import PlatformJobs, read_jobs
+from podium.run.team_names import alike, teams_of_files
 from podium.run.unpacking import ARCHIVES, Limits, unpack
 
 __all__ = ["Files", "Limits", "Submission", "archive_of", "find_submissions", "keep_apart", "opened"]
@@ -38,13 +38,17 @@ _BESIDE = "preds"  # what organisers' scripts write beside the labels
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A team's predictions: a folder, an archive of one, or a single file; its limits, and what is odd of its place."""
+    """A team's predictions: a folder, an archive of one, or a single file; its limits, and what is odd of its place.
+
+    Which files of it an evaluation took before tells which of several outputs of a job counts.
+    """
 
     name: str
     path: Path
     role: Role = Role.COMPETITOR
     limits: Limits = field(default_factory=Limits)
     remarks: tuple[str, ...] = ()
+    taken: tuple[str, ...] = ()
 
 
 def find_submissions(
@@ -78,8 +82,8 @@ def find_submissions(
     if truth is not None:
         keep_apart(truth, [folder])
     submissions: dict[str, Submission] = {}
-    alike: dict[str, Path] = {}
-    teams = _single_files(folder, single_files)
+    known: dict[str, Path] = {}
+    teams = teams_of_files(folder, single_files)
     alone = not teams and _is_one_team(folder)
     for path in [folder] if alone else sorted(folder.iterdir()):
         name = next((path.name[: -len(s)] for s in ARCHIVES if path.name.lower().endswith(s)), path.name)
@@ -93,7 +97,7 @@ def find_submissions(
         if path.name.startswith(".") or not (path.is_dir() or (name != path.name and path.is_file())):
             continue
         name = printable(name)
-        if (other := alike.setdefault(_alike(name), path)) != path:
+        if (other := known.setdefault(alike(name), path)) != path:
             nearly = "" if name in submissions else ", but for spaces or the way letters are encoded"
             raise InputError(
                 f"two submissions are called {name}{nearly}: {ascii(other.name)[1:-1]} and {ascii(path.name)[1:-1]}",
@@ -121,39 +125,11 @@ def find_submissions(
     return list(submissions.values())
 
 
-def _alike(name: str) -> str:
-    """Return what is left of a name without spaces, in one Unicode form: nobody could tell two of these apart."""
-    return "".join(normalize("NFKC", name).split())
-
-
 def _is_one_team(folder: Path) -> bool:
     """Return whether a folder is what an organisers' script writes for one team: `preds`, with files alone."""
     names = [path for path in folder.iterdir() if not path.name.startswith(".")]
     archives = any(path.name.lower().endswith(ARCHIVES) for path in names)
     return folder.name == _BESIDE and bool(names) and not archives and all(path.is_file() for path in names)
-
-
-def _single_files(folder: Path, patterns: Sequence[str]) -> dict[str, str]:
-    """Return the team of each plain file that is a whole submission; where there are any, every such file must be."""
-    parts = [pattern.lower().split("*") for pattern in patterns]
-    teams, others = {}, []
-    for path in sorted(folder.iterdir()):
-        name = path.name.lower()
-        fitting = [(start, end) for start, end in parts if name.endswith(end)]
-        if not fitting or name.startswith(".") or not path.is_file():
-            continue
-        team = next((path.name[len(start) : -len(end)] for start, end in fitting if name.startswith(start)), "")
-        if team:
-            teams[path.name] = team
-        else:
-            others.append(path.name)
-    if teams and others:
-        raise InputError(
-            f"{printable(others[0])} is not named after a team like the others",
-            path=folder,
-            advice=f"Call it {' or '.join(patterns)}, or remove it",
-        )
-    return teams
 
 
 def keep_apart(truth: Path, places: Iterable[Path]) -> tuple[str, ...]:
@@ -201,9 +177,10 @@ def opened(
     if archive := archive_of(path, limits):
         with TemporaryDirectory(prefix="podium-", dir=scratch) as name:
             unpack(archive, Path(name), limits)
-            yield Files(Path(name), cases, limits=limits, remarks=submission.remarks)
+            beside = archive.parent / TIMING if path.is_dir() and (archive.parent / TIMING).is_file() else None
+            yield Files(Path(name), cases, limits=limits, remarks=submission.remarks, timing=beside)
     elif path.is_dir():
-        yield Files(path, cases, limits=limits, remarks=submission.remarks)
+        yield Files(path, cases, limits=limits, remarks=submission.remarks, taken=submission.taken)
     elif path.is_file():
         yield Files(path.parent, limits=limits, only=path.name, remarks=submission.remarks)
     else:
@@ -211,9 +188,13 @@ def opened(
 
 
 def archive_of(path: Path, limits: Limits) -> Path | None:
-    """Return the archive that a submission is, or that is all its folder holds, as organisers ask for preds.tar.gz."""
+    """Return the archive that a submission is, or that is all its folder holds, as organisers ask for preds.tar.gz.
+
+    Only timing.csv may lie beside it, since organisers measure the times.
+    """
     if path.is_dir():
-        entries = list(_listed(path, limits.entries))
+        plain = ((entry, entry.is_file(follow_symlinks=False)) for entry in _listed(path, limits.entries))
+        entries = [entry for entry, is_plain in plain if not (is_plain and entry.name == TIMING)]
         if len(entries) != 1 or not entries[0].is_file(follow_symlinks=False):
             return None
         path = path / entries[0].name
@@ -231,8 +212,10 @@ class Files:
         limits: Limits | None = None,
         only: str = "",
         remarks: Sequence[str] = (),
+        taken: Sequence[str] = (),
+        timing: Path | None = None,
     ) -> None:
-        self._remarks, self._only = list(remarks), only
+        self._remarks, self._only, self._before, self._timing = list(remarks), only, taken, timing
         self.limits = limits or Limits()
         most = self.limits.entries
         patterns = [pattern for case in cases for pattern in case.expected]
@@ -248,6 +231,7 @@ class Files:
                 break  # predictions lie where they are expected
             self.root = self.root / top[0]
         self._used: set[str] = set()
+        self._taken: dict[str, str] = {}
         self._names = [case.name for case in cases]
 
     def _list(self, depth: int, most: int) -> None:
@@ -277,9 +261,9 @@ class Files:
 
     @property
     def timing(self) -> Path | None:
-        """Return the file with the seconds of each case, if there is one."""
+        """Return the file with the seconds of each case, if there is one; one beside an archive wins over one in it."""
         self._used.add(TIMING)
-        return self.root / TIMING if TIMING in self._known else None
+        return self._timing or (self.root / TIMING if TIMING in self._known else None)
 
     @property
     def top(self) -> list[str]:
@@ -319,7 +303,10 @@ class Files:
         return strange
 
     def find(self, case: Case) -> Path | None:
-        """Return the prediction of a case, None if it is missing; several are an error."""
+        """Return the prediction of a case, None if it is missing; several are an error.
+
+        Where a list of jobs says why it is missing, FileNotFoundError does.
+        """
         for pattern in case.expected:
             matches = _matching(self._known, self._entries, pattern)
             self._used.update(matches)
@@ -328,6 +315,7 @@ class Files:
             if matches:
                 if matches[0] in self._folders:
                     _check_plain(self.root / matches[0], matches[0])
+                self._taken[case.name] = matches[0]
                 return self.root / matches[0]
             if strange := _matching(self._strange, sorted(self._strange), pattern):
                 raise InputError(f"{strange[0]} {self._strange[strange[0]]}")
@@ -339,7 +327,7 @@ class Files:
             raise self._jobs
         output = self._jobs.outputs[case.name]
         if output.path is None:
-            raise InputError(output.reason)
+            raise FileNotFoundError(output.reason) if output.status is Status.MISSING else InputError(output.reason)
         self._used.add(output.path.relative_to(self.root).parts[0])
         return output.path
 
@@ -347,7 +335,8 @@ class Files:
     def _jobs(self) -> PlatformJobs | InputError:
         self._used.add(JOBS)
         try:
-            jobs = read_jobs(self.root / JOBS, self._names, time=SECONDS)
+            before = {self.root / name for name in self._before}
+            jobs = read_jobs(self.root / JOBS, self._names, time=SECONDS, taken=before)
         except InputError as error:
             return InputError(str(error).replace(f"{self.root}/", ""))
         self._remarks += [f"{JOBS}: {remark}" for remark in jobs.remarks]
@@ -370,11 +359,16 @@ class Files:
 
         What else is odd about the submission comes first.
         """
-        names = [case.expected[0] for case in cases if not self._used.intersection(case.expected)]
+        names = [case.expected[0] for case in cases if case.name not in self._taken]
+        names = [name for name in names if "*" not in name]
+        others = {
+            name: self._taken[case.name] for case in cases if case.name in self._taken for name in self.called([case])
+        }
         remarks, strangers = list(self._remarks), self.strangers()
         for entry in strangers[:_MOST_REMARKS]:
             near = get_close_matches(entry, names, n=1, cutoff=0.6)
             hint = f", is it meant to be {near[0]}?" if near else ""
+            hint = f": {printable(others[entry])} is taken in its place" if entry in others else hint
             remarks.append(f"{printable(entry)}: unexpected file{hint}")
         if len(strangers) > _MOST_REMARKS:
             remarks.append(f"…: {len(strangers) - _MOST_REMARKS:,} more unexpected files")

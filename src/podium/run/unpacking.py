@@ -49,6 +49,8 @@ class Limits:
         Files and folders, of an archive or a folder.
     unpacked_bytes
         All files of an archive, unpacked.
+    prediction_bytes
+        The file or files of one prediction. A file may be all holes, and take no room: it is neither read nor hashed.
     ratio
         Unpacked bytes for each byte of the archive. What deflate makes of an empty mask comes near 1032, and no
         further: only an archive that uses the same bytes several times does.
@@ -56,6 +58,7 @@ class Limits:
 
     entries: int = 100_000
     unpacked_bytes: int = 256 * 2**30
+    prediction_bytes: int = 16 * 2**30
     ratio: float = 1100.0
 
     def __post_init__(self) -> None:

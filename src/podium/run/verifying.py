@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
@@ -16,6 +17,7 @@ import polars as pl
 from podium.io import digest, json_text
 from podium.model import LOADING, Case, InputError, Role, Status
 from podium.run.measuring import CaseJob, Prediction, measure_case
+from podium.run.parts import TOO_LARGE
 from podium.run.record import Input
 from podium.run.results import leaderboard_document
 from podium.run.submissions import Files, Submission, opened
@@ -145,12 +147,12 @@ def _changed_inputs(
                     changed.append((name, "", f"cannot be opened ({error})"))
                 continue
             for inside, expected in given.sha256.items():
-                path = next((path for path in (root / inside, place / inside) if path.is_file()), None)
+                path = next((path for path in (place / inside, root / inside) if path.is_file()), None)
                 if path is None and not expected:
                     pass  # it was not there before either
                 elif path is None:
                     changed.append((name, inside, "is gone"))
-                elif digest(path) != expected:
+                elif expected != TOO_LARGE and digest(path) != expected:
                     changed.append((name, inside, "has changed"))
                 done += 1
                 if progress is not None:
@@ -169,7 +171,7 @@ def _remeasured(
     run: Run, truth: Path, cases: list[Case], sample: int, seed: int, progress: Callable[[int, int], None] | None
 ) -> tuple[tuple[str, ...], list[tuple[str, str, str]]]:
     """Measure some cases again; return which, and what came out differently: submission, case and what."""
-    challenge, times = run.challenge, [run.challenge.time.name, LOADING.name]
+    challenge, compared = run.challenge, _compared(run)
     chosen = sorted(random.Random(seed).sample(cases, min(sample, len(cases))), key=lambda case: case.name)
     differences: list[tuple[str, str, str]] = []
     with ExitStack() as stack:
@@ -185,16 +187,26 @@ def _remeasured(
             again = measure_case(CaseJob(challenge, case, truth, (*predictions, *built_in), {})).part
             faults = [(name, case.name, what) for name, what in again.faults]
             differences += [fault for fault in faults if fault not in run.record.faults]
-            differences += _differences(run.measurements.filter(~pl.col("metric").is_in(times)), again.table)
+            differences += _differences(*(table.filter(compared) for table in (run.measurements, again.table)))
             if progress is not None:
                 progress(number, len(chosen))
     return tuple(case.name for case in chosen), differences
 
 
+def _compared(run: Run) -> pl.Expr:
+    """Return which rows are compared: no times, and below the level of the rules only where any were gathered."""
+    compared = ~pl.col("metric").is_in([run.challenge.time.name, LOADING.name])
+    if run.record.gathered:  # metrics files hold nothing of that level
+        known = run.measurements.filter(pl.col("unit") != "")["submission"].unique().to_list()
+        compared &= (pl.col("unit") == "") | pl.col("submission").is_in(known)
+    return compared
+
+
 def _files(name: str, given: Input, run: Run, cases: Sequence[Case], stack: ExitStack) -> Files | str:
     """Return the files of a submission; why it cannot be opened, where it cannot, which fails every case."""
     try:
-        return stack.enter_context(opened(Submission(name, _place(given, run.folder)), cases))
+        submission = Submission(name, _place(given, run.folder), taken=tuple(given.sha256))
+        return stack.enter_context(opened(submission, cases))
     except (InputError, OSError) as error:
         return str(error)
 
@@ -257,7 +269,10 @@ def _ranking_differences(run: Run) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Twins:
-    """Two submissions that are, or nearly are, one: the share of equal files, and of cases with equal measurements."""
+    """Two submissions that are, or nearly are, one: the share of equal files, and of cases with equal measurements.
+
+    Files are equal whatever they are called, as jobs of a platform put out the same under a name of each.
+    """
 
     first: str
     second: str
@@ -282,11 +297,18 @@ def twins(
     ordered = sorted(names)
     for place, first in enumerate(ordered):
         for second in ordered[place + 1 :]:
-            files = _share(hashes.get(first, {}), hashes.get(second, {}))
+            files = _share_of_files(hashes.get(first, {}), hashes.get(second, {}))
             cases = _share(measured[first], measured[second])
             if max(files, cases) >= NEARLY:
                 pairs.append(Twins(first, second, files, cases))
     return pairs
+
+
+def _share_of_files(one: Mapping[str, str], two: Mapping[str, str]) -> float:
+    """Return how many files of whoever has more the other has as well, under whatever name."""
+    counts = Counter(one.values()), Counter(two.values())
+    most = max(len(one), len(two))
+    return (counts[0] & counts[1]).total() / most if most else 0.0
 
 
 def _share(one: Mapping[str, Any], two: Mapping[str, Any]) -> float:

@@ -42,7 +42,7 @@ def test_verdicts_by_hand():
         "Margin by Dice: A is better than B by more than 0.01.",
         "Margin by Dice: A is equivalent to C, within 0.01 either way.",
         "Margin by Dice: it cannot be ruled out that A is worse than D by 0.01 or more.",
-        "Margins rest on 95% intervals of paired differences, each for one pair alone.",
+        "Margins rest on 95 % intervals of paired differences, each for one pair alone.",
     )
 
 

@@ -60,7 +60,7 @@ def test_a_lead_that_may_be_chance_is_not_planned_with_caution(rule_from):
 def test_what_no_number_is_enough_for_is_said(rule_from):
     plan = plan_cases(rule_from(two_teams(0.01)), replicates=300)
     assert plan.separations[0].needed is None
-    assert "even 4,000 cases would not be enough for 80%" in " ".join(plan.sentences)
+    assert "even 4,000 cases would not be enough for 80 %" in " ".join(plan.sentences)
 
 
 @pytest.mark.parametrize("better", ["higher", "lower"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
@@ -51,6 +52,7 @@ _OFFICIAL = {
     for metric, short in (("dice", "Dice"), ("surface_dice", "SD"))
     for region, name in zip(REGIONS, ("kidney", "masses", "tumor"), strict=True)
 }
+_LIKE_AN_IMAGE = "this is called like an image of nnU-Net; a prediction is called after its case, case_00000.nii.gz"
 
 
 def _surface_dice(tolerances: Mapping[str, float], scale: float, ending: str) -> Measure:
@@ -239,12 +241,13 @@ class KiTS21(RatedChallenge):
         return [strange] if strange else []
 
     def doubts(self, case: Case | None, truth: LabelMap | Sampled | None, prediction: Path) -> list[str]:
-        """Say whether everything is background, labels are swapped, or voxels or header are turned."""
+        """Say whether everything is background, labels are swapped, voxels or header are turned, or the name is odd."""
         guess = read_label_map(prediction, dimensions=3)
         if isinstance(truth, Sampled):
             assert case is not None
             truth = read_fused(case, method="majority", reference=self.reference)
-        return volume_doubts(guess, truth)
+        named = [_LIKE_AN_IMAGE] if case is None and re.fullmatch(r".*_\d{5}_\d{4}\..*", prediction.name) else []
+        return named + volume_doubts(guess, truth)
 
     def views(
         self, case: Case, truth: LabelMap | Sampled, prediction: Path, *, images: Path | None = None

@@ -50,7 +50,7 @@ def spacing_notes(cube: Cube, regions: Sequence[str]) -> list[str]:
     other = np.stack([cube.of(BY_REFERENCE, region) for region in known])
     notes = []
     for place, submission in enumerate(cube.submissions):
-        concerned = np.isfinite(other[:, place]) & np.isfinite(own[:, place])
+        concerned = np.isfinite(own[:, place]) & np.isfinite(other[:, place])
         rows = [row for row, wanted in zip(cube.rows, concerned.T, strict=True) if wanted.any()]
         if rows:
             believed, right = (float(values[:, place][concerned].mean()) for values in (own, other))

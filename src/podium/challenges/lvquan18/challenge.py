@@ -93,15 +93,26 @@ class LVQuan18(Challenge):
         """Show predicted against true values of every index."""
         return [*agreements(cube_of(self, measurements), correlation=_correlations)]
 
-    def check(self, case: Case | None, prediction: Path) -> list[str]:  # noqa: ARG002
-        """Say what is wrong with a prediction, as far as it can be seen without the truth."""
+    def check(self, case: Case | None, prediction: Path) -> list[str]:
+        """Say what is wrong with a prediction; of a case, also which of its images are missing."""
         sheet, problems = inspect_sheet(prediction)
         if sheet is None:
             return problems
         gaps: dict[tuple[str, ...], list[str]] = {}
         for name, numbers in zip(NAMES, (*sheet.indices.T, sheet.phase), strict=True):
             gaps.setdefault(tuple(_where(sheet.images, ~np.isfinite(numbers))), []).append(name)
-        return problems + [f"{no_number(names)} for {shortened(images)}" for images, names in gaps.items() if images]
+        problems += [f"{no_number(names)} for {shortened(images)}" for images, names in gaps.items() if images]
+        return problems + (self._misfits(case, sheet, prediction) if case else [])
+
+    def _misfits(self, case: Case, sheet: Sheet, prediction: Path) -> list[str]:
+        """Say which images a file lacks, or why its images are not those of the truth."""
+        images = self.load(case).images
+        try:
+            *_, present = sheet.arranged(images, prediction)
+        except InputError as error:
+            return [str(error)]
+        absent = _where(images, ~present)
+        return [f"no line for {shortened(absent)}"] if absent else []
 
     def doubts(self, case: Case | None, truth: Sheet | None, prediction: Path) -> list[str]:  # noqa: ARG002
         """Say where numbers are not normalised, and where the phase is none; it counts as wrong."""

@@ -24,13 +24,16 @@ _LONGEST_SECONDS = 1e7
 
 
 def read_keys(path: Path) -> list[str]:
-    """Return the scans that dataset_keys.h5 names, in the order in which the container goes through them."""
+    """Return the scans that dataset_keys.h5 names, in the order in which the container goes through them.
+
+    That is the file's own: by name, or as they were written where it keeps track of that.
+    """
     with open_hdf5(path) as file:
-        return sorted(map(str, file))
+        return list(map(str, file))
 
 
-def read_metrics(path: Path, scans: Sequence[str], *, unit: str) -> dict[str, dict[str, float]]:
-    """Return gpe, gle, lpe and lle of every scan in mm, and its seconds where they are there and can be used.
+def read_metrics(path: Path, scans: Sequence[str], scan: str, *, unit: str) -> dict[str, float]:
+    """Return gpe, gle, lpe and lle of a scan in mm, and its seconds where they are there and can be used.
 
     Parameters
     ----------
@@ -38,21 +41,23 @@ def read_metrics(path: Path, scans: Sequence[str], *, unit: str) -> dict[str, di
         metrics.h5 with GPE, GLE, LPE, LLE and time_elapsed, each with one number a scan.
     scans
         Which scan each number belongs to.
+    scan
+        Which of them is asked for; what is wrong with the others costs them alone.
     unit
         Of the times: seconds or minutes.
     """
-    metrics: dict[str, dict[str, float]] = {scan: {} for scan in scans}
+    place = scans.index(scan)
+    metrics: dict[str, float] = {}
     with open_hdf5(path) as file:
         for name in _ERRORS:
-            for scan, error in zip(scans, _numbers(file, name, path, len(scans)).tolist(), strict=True):
-                if not 0 <= error < np.inf:
-                    raise InputError(f"'{name}' of {scan} is {error:g}, not a distance in mm", path=path)
-                metrics[scan][name.lower()] = error
+            error = float(_numbers(file, name, path, len(scans))[place])
+            if not 0 <= error < np.inf:
+                raise InputError(f"'{name}' of {scan} is {error:g}, not a distance in mm", path=path)
+            metrics[name.lower()] = error
         if _TIME in set(map(str, file)):
-            times = _numbers(file, _TIME, path, len(scans)) * SECONDS_IN[unit]
-            for scan, seconds in zip(scans, times.tolist(), strict=True):
-                if 0 <= seconds <= _LONGEST_SECONDS:
-                    metrics[scan]["seconds"] = seconds
+            seconds = float(_numbers(file, _TIME, path, len(scans))[place]) * SECONDS_IN[unit]
+            if 0 <= seconds <= _LONGEST_SECONDS:
+                metrics["seconds"] = seconds
     return metrics
 
 

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from podium.model import Direction, Floats, InputError, Measure
+from podium.model import Direction, Floats, InputError, Measure, shown_level
 from podium.model.errors import shortened
 from podium.ranking.inference.comparisons import Pairs
 from podium.ranking.inference.confidence import Confidence
@@ -91,7 +91,10 @@ class Margins:
         if len(self.submissions) < 2:
             return ("Margin: there is nobody to compare with.",)
         lines = [line for judged in self.criteria for name in self.first for line in self._of(judged, name)]
-        return (*lines, f"Margins rest on {self.level:.0%} intervals of paired differences, each for one pair alone.")
+        return (
+            *lines,
+            f"Margins rest on {shown_level(self.level)} intervals of paired differences, each for one pair alone.",
+        )
 
     def _of(self, judged: CriterionMargin, name: str) -> list[str]:
         one = self.submissions.index(name)

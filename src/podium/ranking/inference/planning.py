@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from podium.model import Direction, Floats, InputError, Measure, shown_number
+from podium.model import Direction, Floats, InputError, Measure, shown_level, shown_number
 from podium.model.errors import shortened
 from podium.ranking.inference.confidence import influences
 from podium.ranking.inference.resampling import Progress, Units
@@ -124,7 +124,7 @@ class CasePlan:
     @property
     def sentences(self) -> tuple[str, ...]:
         """The plan in words."""
-        many = self.unit[1]
+        many, level = self.unit[1], shown_level(self.level)
         lines = []
         if self.note:
             lines.append(f"Plan: {self.note}")
@@ -132,9 +132,9 @@ class CasePlan:
             now = dict(zip(self.sizes, self.order, strict=True))[self.present]
             needed = self.needed_for_order
             enough = (
-                f"{_about(needed, self.sizes)} {many} {_would(needed, self.present)} enough for {self.level:.0%}"
+                f"{_about(needed, self.sizes)} {many} {_would(needed, self.present)} enough for {level}"
                 if needed
-                else f"even {self.sizes[-1]:,} {many} would not be enough for {self.level:.0%}"
+                else f"even {self.sizes[-1]:,} {many} would not be enough for {level}"
             )
             lines.append(
                 f"Plan: in test sets of {self.present:,} {many}, drawn anew from those at hand, {self.first} is before "
@@ -144,8 +144,7 @@ class CasePlan:
         lines += [self._words(separation) for separation in self.separations]
         if self.separations:
             lines.append(
-                f"Separated is where the {self.level:.0%} interval of the paired difference, for these two alone, "
-                "excludes zero."
+                f"Separated is where the {level} interval of the paired difference, for these two alone, excludes zero."
             )
         per_size = f"{self.replicates:,} test sets of each size (seed {self.seed})"
         whole = f", {many} drawn whole" if self.whole else ""
@@ -153,7 +152,7 @@ class CasePlan:
         return tuple(lines)
 
     def _words(self, separation: Separation) -> str:
-        measure, many, wanted = separation.criterion, self.unit[1], f"{separation.wanted:.0%}"
+        measure, many, wanted = separation.criterion, self.unit[1], shown_level(separation.wanted)
         lead = _number(separation.lead, measure)
         where = f"Plan by {measure.title}"
         if not separation.lead > 0:
@@ -169,15 +168,16 @@ class CasePlan:
             if needed
             else f"; even {separation.sizes[-1]:,} {many} would not be enough for {wanted}."
         )
+        caution = shown_level(CAUTION)
         if not separation.low > 0:
             return (
-                f"{text} But the lower end of the lead's {CAUTION:.0%} interval is not above zero, so that the number "
+                f"{text} But the lower end of the lead's {caution} interval is not above zero, so that the number "
                 "cannot be told with any caution."
             )
         cautious = separation.needed_cautiously
         needs = f"it takes {_about(cautious, separation.sizes)}" if cautious else f"even {separation.sizes[-1]:,} fail"
         low = _number(separation.low, measure)
-        return f"{text} If the lead is {low}, the lower end of its {CAUTION:.0%} interval, {needs}."
+        return f"{text} If the lead is {low}, the lower end of its {caution} interval, {needs}."
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
@@ -418,4 +418,4 @@ def _number(value: float, measure: Measure) -> str:
 def _share(share: float | None) -> str:
     if share is None:
         return "–"
-    return "less than 1%" if share < 0.01 else "more than 99%" if share > 0.99 else f"{share:.0%}"
+    return "less than 1 %" if share < 0.01 else "more than 99 %" if share > 0.99 else f"{100 * share:.0f} %"

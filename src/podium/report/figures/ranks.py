@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from podium.model import Direction, Floats, InputError
+from podium.model import Direction, Floats, InputError, shown_level
 from podium.report.figures._frame import (
     WIDTH,
     as_matrix,
@@ -28,7 +28,6 @@ from podium.report.figures._frame import (
     text_size,
 )
 from podium.report.style import ACCENT, ALARM, FAINT, GRID, INK, PAPER, SOFT, Look
-from podium.report.words import shown_level
 
 __all__ = ["blob_plot", "lines_over_schemes", "significance_map", "tau_violin"]
 
@@ -98,7 +97,7 @@ def blob_plot(
             marker="o",
             linestyle="",
             markersize=float(np.sqrt(largest * share)),
-            label=f"{share:.0%}",
+            label=f"{100 * share:.0f} %",
         )
         for share in (0.1, 0.5, 1.0)
     ]
