@@ -76,6 +76,7 @@ def test_kernels_are_compiled_in_memory_where_others_could_have_written_them(rea
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.heavy
 def test_a_whole_run_without_a_home(read_only, kits21_demo, tmp_path):
     inputs = ("--truth", kits21_demo / "truth", "--submissions", kits21_demo / "submissions")
     result = read_only("evaluate", "kits21", *inputs, "--out", tmp_path / "run", "--jobs", "1")

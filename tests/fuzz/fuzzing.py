@@ -68,6 +68,8 @@ class Target:
         Bytes that reading an input may take.
     prepare
         Called before anything is limited, to compile what an input may need.
+    share
+        Of all inputs, beside 1 of a reader that takes no time to speak of.
     unwrap, wrap
         Undo a compression before an input is damaged, and do it again, checksums included.
     """
@@ -80,6 +82,7 @@ class Target:
     watched: tuple[str, ...] = ()
     memory: int = 2**28
     prepare: Callable[[], None] | None = None
+    share: float = 1.0
     unwrap: Callable[[bytes], bytes] | None = None
     wrap: Callable[[bytes], bytes] | None = None
 

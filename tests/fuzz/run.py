@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from math import ceil
 from pathlib import Path
 
 from fuzzing import fuzz
@@ -24,13 +25,16 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path(tempfile.gettempdir()) / "podium-fuzz")
     options = parser.parse_args()
     names = options.reader or list(TARGETS)
-    each = -(-options.inputs // len(names))
+    one = options.inputs / sum(TARGETS[name].share for name in names)
     shutil.rmtree(options.out, ignore_errors=True)
     failed = 0
     print(f"{'reader':10} {'inputs':>8} {'seconds':>8} {'read':>8} {'refused':>8} {'edges':>6} {'corpus':>6}  found")
     with ThreadPoolExecutor(options.jobs) as pool:
         work = {
-            name: pool.submit(fuzz, name, inputs=each, seed=options.seed, folder=options.out / name) for name in names
+            name: pool.submit(
+                fuzz, name, inputs=ceil(one * TARGETS[name].share), seed=options.seed, folder=options.out / name
+            )
+            for name in names
         }
         for name, future in work.items():
             found = future.result()

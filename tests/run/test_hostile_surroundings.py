@@ -270,7 +270,7 @@ def test_a_table_that_ends_a_process_is_told_in_one_line(evaluated, tmp_path):
     assert "measurements.parquet cannot be read" in one_line(podium("rank", run))
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_a_report_made_twice_is_the_same_bytes(evaluated):
     """By two processes, whose sets have another order."""
     pages = []
