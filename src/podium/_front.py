@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from podium._front_rank import load, rank
 from podium.challenges import challenges, chosen_challenge, get_challenge
+from podium.challenges.baselines import demo_algorithms
 from podium.io import MAX_VOXELS, read_label_map
 from podium.metrics import LabelMapComparison, compare_label_maps, surface_dice
 from podium.metrics.surface import Boundary
@@ -194,6 +195,8 @@ def demo(
 ) -> list[Run]:
     """Make synthetic data in a challenge's own layout, evaluate several submissions, rank them, and write a report.
 
+    Where a challenge's demo has algorithms, these are run as well, and give a run of their own.
+
     Parameters
     ----------
     challenge
@@ -232,13 +235,23 @@ def demo(
             restart=again.finished or again.parts.unfinished,
             progress=progress,
         )
-        ranking = run.rank(bootstrap=bootstrap)
-        if bootstrap and not ranking.untold:
-            again.add(ranking_files(ranking))
-        after(ranking)
-        if report:
-            ranking.report(formats=("svg",))
-        runs.append(run)
+        made = [run]
+        if algorithms := demo_algorithms(rules):
+            from podium._front_run import run_algorithm
+
+            place = folder / "algorithms"
+            asked = run_algorithm(
+                rules, out=place, truth=folder / "truth", algorithms=algorithms, restart=place.exists()
+            )
+            made += [asked.run] if asked.run is not None else []
+        for run in made:
+            ranking = run.rank(bootstrap=bootstrap)
+            if bootstrap and not ranking.untold and run.run_folder is not None:
+                run.run_folder.add(ranking_files(ranking))
+            after(ranking)
+            if report:
+                ranking.report(formats=("svg",))
+        runs += made
     return runs
 
 

@@ -20,7 +20,7 @@ from typing import Any
 from podium.algorithms.specs import Algorithm, Protocol
 from podium.model import Challenge, InputError
 
-__all__ = ["Answer", "Start", "answer_as_asked", "baseline_algorithms"]
+__all__ = ["Answer", "Start", "answer_as_asked", "baseline_algorithms", "demo_algorithms"]
 
 Answer = Callable[[Path, Path], None]
 """Reads the inputs of a case from one folder and writes the answer into another."""
@@ -55,6 +55,15 @@ def baseline_algorithms(challenge: Challenge, *, protocol: Protocol = "case") ->
         )
         for method in methods
     ]
+
+
+def demo_algorithms(challenge: Challenge) -> list[Algorithm]:
+    """Return the baselines that a challenge's demo runs: those of the protocol that its module `demo` names."""
+    if not challenge.has_demo:
+        return []
+    demo = import_module(f"{type(challenge).__module__.rpartition('.')[0]}.demo")
+    protocol: Protocol | None = getattr(demo, "ALGORITHMS", None)
+    return baseline_algorithms(challenge, protocol=protocol) if protocol else []
 
 
 def answer_as_asked(methods: Mapping[str, Answer], trackers: Mapping[str, Start] | None = None) -> None:
