@@ -144,18 +144,23 @@ def started(places, *more, script="wait.py"):
     words = [sys.executable, "-m", "podium", "run", *map(str, arguments(*more, script=script))]
     process = subprocess.Popen(words, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True)
     deadline = time.monotonic() + 120
-    while not _waiting(places):
-        assert process.poll() is None, process.stderr.read()
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    try:
+        while not _waiting(places):
+            assert process.poll() is None, process.stderr.read()
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    except BaseException:
+        with process:
+            process.kill()
+        raise
     return process
 
 
 def _waiting(places):
     """Return the processes of the algorithm that wait, having written their answer."""
-    if not list((places / "out").glob(".scratch/**/outputs/003/point.txt")):
-        return []
-    return algorithms(places)
+    folders = os.walk(places / "out" / ".scratch")  # which does not mind that some of them go meanwhile
+    answered = any("point.txt" in files and folder.endswith("/outputs/003") for folder, _, files in folders)
+    return algorithms(places) if answered else []
 
 
 def algorithms(places):

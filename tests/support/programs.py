@@ -6,6 +6,7 @@ import dataclasses
 import os
 import sys
 import tempfile
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -90,6 +91,9 @@ def nothing_left(stage: Stage) -> Iterator[None]:
     assert marked(f"PODIUM_TEST={stage.marker}") == []
     assert mounts(stage) == []
     assert groups() == []
+    deadline = time.monotonic() + 60  # a thread that has been told to end may still be closing its own
+    while open_handles() > handles and time.monotonic() < deadline:
+        time.sleep(0.01)
     assert open_handles() <= handles
     assert not any(temporary.iterdir())
     assert {path.name for path in stage.folder.iterdir()} <= {"in", "out", "truth", "log", "home", "model", "temporary"}
