@@ -347,6 +347,8 @@ def _child(name: str, start: int, end: int, seed: int, folder: Path) -> None:
     (folder / "kept").mkdir(exist_ok=True)
     corpus += [each.read_bytes() for each in sorted((folder / "kept").iterdir())]
     _limit_memory(target.memory)
+    path.write_bytes(corpus[0])
+    assert attempt(target, path) == "read", f"a valid file of {name} is not read within the memory it may take"
     with (folder / "log").open("a") as log, (folder / "progress").open("r+") as progress:
         for index in range(start, end):
             random = Random(f"{seed} {name} {index}")
