@@ -21,6 +21,7 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 warnings.simplefilter("ignore")  # peers use deprecated names
 
+import algorithms
 import certainty
 import nibabel
 import numpy as np
@@ -284,6 +285,7 @@ def main() -> None:
             "raters": lambda: raters.rows(folder),
             "report": report.rows,
             "scale": lambda: scale.rows(cases, folder),
+            "algorithms": algorithms.rows,
             "start_up": lambda: start_up(cases[-1]),
         }
         rows = []

@@ -15,6 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from podium.model.cube import Cube, Floats, Scores
 from podium.model.errors import InputError
+from podium.model.handed import Handed
+from podium.model.interfaces import Interface
 from podium.model.measure import SECONDS, Measure
 from podium.model.views import View
 
@@ -220,6 +222,17 @@ class Challenge(BaseModel, ABC):
             Which submissions compete; ranks and normalisations run over these only.
         """
 
+    # Where algorithms hand over arrays.
+
+    def measure_handed(self, case: Case, truth: Any, arrays: Handed) -> list[Value]:
+        """Measure arrays that an algorithm hands over without a file; as `measure` does, and with the same result."""
+        raise NotImplementedError
+
+    @property
+    def takes_arrays(self) -> bool:
+        """Whether arrays are measured without a file: whether there is a `measure_handed`."""
+        return type(self).measure_handed is not Challenge.measure_handed
+
     # What has a default that works: the truth.
 
     def prepared(self, truth: Path) -> Self:  # noqa: ARG002  # for those who replace it
@@ -289,6 +302,22 @@ class Challenge(BaseModel, ABC):
         if not self.has_demo:
             raise InputError(f"there is no demo of {self.title}", advice="It needs a module demo beside it")
         import_module(f"{type(self).__module__.rpartition('.')[0]}.demo").write(folder, seed=seed)
+
+    # Running algorithms.
+
+    @property
+    def counts_time(self) -> bool:
+        """Whether rules count time, so that algorithms are run one after the other, and never side by side."""
+        return False
+
+    @property
+    def interface(self) -> Interface | None:
+        """How participants' algorithms are asked; by default, `INTERFACE` in the module `interface` beside this one."""
+        package = type(self).__module__.rpartition(".")[0]
+        if not package or find_spec(f"{package}.interface") is None:
+            return None
+        made: Interface = import_module(f"{package}.interface").INTERFACE
+        return made
 
     # Scoring.
 

@@ -185,6 +185,11 @@ class CSV2026(Challenge):
                     share = surface_dice(distances, tolerance_mm=tolerance)  # a pixel is 1 wide
                 yield Value(case.name, f"nsd{ending}", share, f"{view}/{structure}")
 
+    @property
+    def counts_time(self) -> bool:
+        """A fifth of the score is time, but in the organisers' code."""
+        return self.edition == "document"
+
     def views(self, case: Case, truth: PlaqueSample, prediction: Path, *, images: Path | None = None) -> list[View]:
         """Show both views, as far as they can be used."""
         return [slices(case, truth, _read_prediction(prediction, truth), images=images)]

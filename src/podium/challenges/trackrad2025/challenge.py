@@ -303,6 +303,11 @@ class TrackRAD2025(RatedChallenge):
         return scoring.ineligible(cube, self.edition, self.timing)
 
     @property
+    def counts_time(self) -> bool:
+        """One of six ranks is the runtime, unless the organiser ignores it."""
+        return self.timing == "required"
+
+    @property
     def terms(self) -> tuple[str, ...]:
         """The values that are ranked."""
         return scoring.TERMS if self.timing == "required" else scoring.TERMS[:-1]

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.challenges.tusrec._errors import errors_of, non_finite, shape_problems
-from podium.challenges.tusrec._prediction import open_prediction
+from podium.challenges.tusrec._prediction import HandedPrediction, open_prediction
 from podium.challenges.tusrec._scan import Scan, find_scans, parts_of, read_scan
 from podium.challenges.tusrec.reported import METRICS, read_keys, read_metrics
 from podium.challenges.tusrec.views import views_of
@@ -22,6 +22,7 @@ from podium.model import (
     Cube,
     Direction,
     Floats,
+    Handed,
     InputError,
     Measure,
     OrganisersKeys,
@@ -147,6 +148,15 @@ class TUSREC(Challenge):
             return values if seconds is None else [*values, Value(case.name, self.time.name, seconds)]
         with open_prediction(prediction) as opened:
             return self._values(case, truth, errors_of(opened, truth))
+
+    def measure_handed(self, case: Case, truth: Scan, arrays: Handed) -> list[Value]:
+        """Measure the four errors of arrays that a function returned, a few frames at a time."""
+        return self._values(case, truth, errors_of(HandedPrediction(arrays), truth))
+
+    @property
+    def counts_time(self) -> bool:
+        """Equal scores are ranked by runtime."""
+        return True
 
     def views(self, case: Case, truth: Scan, prediction: Path, *, images: Path | None = None) -> list[View]:  # noqa: ARG002  # what every challenge is given
         """Show the frames' way through space, and the error along it; the images themselves show neither."""
