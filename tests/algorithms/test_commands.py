@@ -456,6 +456,22 @@ def test_its_own_folder_and_what_it_may_read(stage):
         assert "Read-only" in stage.said()
 
 
+@everywhere
+def test_a_program_is_found_by_whatever_way_its_path_takes(stage):
+    for folder in ("home", "model"):
+        (stage.folder / folder).mkdir()
+    (stage.folder / "model" / "go.sh").write_text("#!/bin/sh\necho gone\n")
+    (stage.folder / "model" / "go.sh").chmod(0o755)
+    stage.run(f"{stage.folder}/home/../model/go.sh")
+    assert stage.said() == "gone\n"
+
+
+@everywhere
+def test_what_python_printed_is_in_the_log_even_if_it_was_killed(stage):
+    stage.run(sys.executable, "-c", "import os; print('said'); os.kill(os.getpid(), 9)")
+    assert stage.said() == "said\n"
+
+
 def test_packages_of_its_environment_are_there(stage):
     allowance = dataclasses.replace(SMALL, memory_bytes=2**30, processes=64)
     end = stage.run(sys.executable, "-c", "import numpy; print(numpy.arange(3).sum())", allowance=allowance)

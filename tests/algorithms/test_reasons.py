@@ -13,12 +13,22 @@ from podium.algorithms.reasons import LONGEST, explained
         (b"one\n", "exit code 3: one"),
         (b"one\ntwo\n\nthree  3\nfour", "exit code 3: two | three 3 | four"),
         (b"\xff\x1b[31mred\x00\r\n", "exit code 3: \N{REPLACEMENT CHARACTER}\\x1b[31mred\\x00"),
+        (
+            b"infer.py, line 1\n    import torch\n    ^^^~~^\nNo torch\n",
+            "exit code 3: infer.py, line 1 | import torch | No torch",
+        ),
         (b"50 %\r100 %\r", "exit code 3: 50 % | 100 %"),
     ],
 )
 def test_the_last_lines_of_the_log(tmp_path, log, reason):
     (tmp_path / "log").write_bytes(log)
     assert explained("exit code 3", tmp_path / "log") == reason
+
+
+def test_what_the_problem_says_already_is_not_said_twice(tmp_path):
+    (tmp_path / "log").write_text("line 1\nValueError: no target\n")
+    reason = explained("it says that it failed: ValueError: no target", tmp_path / "log")
+    assert reason == "it says that it failed: ValueError: no target: line 1"
 
 
 def test_there_may_be_no_log(tmp_path):

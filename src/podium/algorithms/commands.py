@@ -77,7 +77,7 @@ class Bubblewrapped(Confinement):
             )
             begin = [*process_limit(allowance), "/bin/sh", "-c", _BEGIN[pipes], "sh"]
             launch = launched(
-                [bwrap(), *options, "--info-fd", str(writing), "--", *begin, *words],
+                [bwrap(), *options, "--info-fd", str(writing), "--", *begin, str(program), *words[1:]],
                 environment=variables(algorithm, program, home="/tmp", allowance=allowance),
                 allowance=allowance,
                 log=log,

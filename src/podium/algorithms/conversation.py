@@ -91,7 +91,7 @@ class Conversation:
         except (ValueError, RecursionError):
             document = None
         if not isinstance(document, dict):
-            raise _wrong("it said what is no line of the protocol", bytes(line))
+            raise _wrong("it said what is no line of the protocol", bytes(line), advice="print to standard error")
         return document
 
     def receive(self, header: Header, limit: Limit) -> npt.NDArray[Any]:
@@ -185,6 +185,7 @@ def array_header(document: Any, *, most_bytes: float = math.inf) -> Header:
     return tuple(shape), dtype
 
 
-def _wrong(problem: str, said: bytes) -> BrokenError:
+def _wrong(problem: str, said: bytes, *, advice: str = "") -> BrokenError:
     text = shown(said[:200].decode(errors="replace"))[:60]
-    return BrokenError(Ending.WRONG_OUTPUT, f"{problem} ({text})" if text else problem)
+    reason = f"{problem} ({text})" if text else problem
+    return BrokenError(Ending.WRONG_OUTPUT, f"{reason}; {advice}" if advice else reason)

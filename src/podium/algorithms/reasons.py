@@ -35,7 +35,7 @@ def explained(problem: str, log: Path) -> str:
     problem = shown(problem)
     if len(problem) > LONGEST // 2:
         problem = f"{problem[: LONGEST // 2 - 2]} …"
-    said = " | ".join(_last_lines(log))
+    said = " | ".join(line for line in _last_lines(log) if not problem.endswith(f": {line}"))
     room = LONGEST - len(problem) - 2
     if len(said) > room:
         said = f"… {said[2 - room :]}"
@@ -55,4 +55,4 @@ def _last_lines(log: Path) -> list[str]:
     except FileNotFoundError:
         return []
     lines = (shown(line) for line in end.splitlines())
-    return [line for line in lines if line][-_LINES:]
+    return [line for line in lines if line.strip("^~ ")][-_LINES:]  # Python underlines where it was

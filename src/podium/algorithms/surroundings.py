@@ -13,6 +13,7 @@ from podium.model import InputError
 
 __all__ = [
     "SYSTEM_FOLDERS",
+    "UNBUFFERED",
     "environment_folders",
     "hides",
     "limits_of_threads",
@@ -28,6 +29,10 @@ _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA
 _GPUS = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 
 
+UNBUFFERED = {"PYTHONUNBUFFERED": "1"}
+"""What Python prints is in the log even if it is killed."""
+
+
 def program_of(word: str, folder: Path | None) -> Path:
     """Return the program that the first word of a command names.
 
@@ -41,7 +46,7 @@ def program_of(word: str, folder: Path | None) -> Path:
         raise InputError(
             f"there is no program '{word}'",
             path=folder,
-            advice="Give the command as it is typed in the algorithm's folder, or the program's whole path",
+            advice="Is it installed, and spelled so? Else give its whole path",
         )
     return whole(Path(path))
 
@@ -106,7 +111,7 @@ def refuse_hidden(algorithm: Algorithm, hidden: Sequence[Path]) -> None:
                 raise InputError(
                     f"the algorithm may read this folder, and must not see {secret}",
                     path=folder,
-                    advice="Put the algorithm into a folder of its own, apart from truth, submissions and runs",
+                    advice="Put the algorithm into a folder of its own, and inputs, truth and --out elsewhere",
                 )
 
 
@@ -128,6 +133,7 @@ def variables(algorithm: Algorithm, program: Path, *, home: str, allowance: Allo
     """Return all variables that a command sees."""
     path = _PATH if _of_the_system(program) else f"{program.parent}:{_PATH}"
     values = {"PATH": path, "HOME": home, "TMPDIR": home, "LANG": "C.UTF-8", "USER": "podium", "LOGNAME": "podium"}
+    values |= UNBUFFERED
     values |= limits_of_threads(allowance)
     if allowance.gpu:
         values |= {name: os.environ[name] for name in _GPUS if name in os.environ}
