@@ -78,3 +78,39 @@ def test_what_cannot_be_run_is_refused(home):
     for text in ("infer.py:predict", "algorithm/infer.py", "algorithm/infer.py:not a name"):
         with pytest.raises(InputError, match="is no function"):
             _front_run._function("", text, ())
+
+
+def test_python_itself_is_no_script_wherever_it_lies(home):
+    (home / "venv" / "bin").mkdir(parents=True)
+    (home / "venv" / "bin" / "python3.12").touch()
+    made = command("venv/bin/python3.12 algorithm/infer.py {input} {output}")
+    assert (made.name, made.folder) == ("infer", home / "algorithm")
+    assert made.command[0] == f"{home}/venv/bin/python3.12"
+
+
+def test_a_module_is_at_home_where_it_lies(home):
+    (home / "package").mkdir()
+    assert command("python -m package.module {input} {output}").folder == home
+    assert command("python -m elsewhere.module {input} {output}").folder is None
+
+
+def test_a_script_that_is_not_there_is_missed_before_anything_runs(home):
+    with pytest.raises(InputError, match=r"algorithm/infr\.py: there is no such script"):
+        command("python algorithm/infr.py {input} {output}")
+
+
+def test_what_a_command_names_and_could_not_read_is_told_with_what_to_add(home):
+    (home / "models").mkdir()
+    (home / "models" / "weights.pt").touch()
+    text = "python algorithm/infer.py {input} {output} algorithm/../models/weights.pt"
+    with pytest.raises(InputError, match=rf"infer names this, but could not read it.*Add --read {home}/models"):
+        command(text)
+    assert _front_run._command("a", text, "case", (home / "models",)).reads == (home / "models",)
+    assert _front_run._command("a", text, "case", (), walls=False).folder == home / "algorithm"
+    assert command("python algorithm/infer.py {input} {output} /usr/share").folder == home / "algorithm"
+
+
+@pytest.mark.parametrize("protocol", ["many", "frames"])
+def test_programs_that_are_started_once_are_given_no_folders(home, protocol):
+    with pytest.raises(InputError, match=rf"with --protocol {protocol} .* Leave \{{input\}} and \{{output\}} out"):
+        command("python algorithm/infer.py {input} {output}", protocol=protocol)

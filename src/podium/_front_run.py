@@ -14,6 +14,7 @@ from podium.algorithms.choosing import confinement_for
 from podium.algorithms.confinement import Confinement
 from podium.algorithms.running import AlgorithmRuns, run_algorithms
 from podium.algorithms.specs import Algorithm, Allowance, Protocol
+from podium.algorithms.surroundings import SYSTEM_FOLDERS, whole
 from podium.challenges import chosen_challenge
 from podium.model import Challenge, InputError
 
@@ -23,6 +24,8 @@ Given: TypeAlias = str | Sequence[str] | Mapping[str, str]
 """What to run: one or several, as text that may begin with `team=`, or by team."""
 _PACKED = (".tar.gz", ".tgz", ".tar", ".sif")
 _NAMED = re.compile(r"([^\s=/{}]+)=(.+)", re.DOTALL)
+_PYTHON = re.compile(r"python[\d.]*")
+_SCRIPTS = (".py", ".sh")
 
 
 def run_algorithm(
@@ -42,6 +45,7 @@ def run_algorithm(
     warm_up: bool = False,
     limits: Mapping[str, Any] | None = None,
     reads: Sequence[str | Path] = (),
+    environment: Mapping[str, str] | None = None,
     engine: str = "",
     unconfined: bool = False,
     rules: str | None = None,
@@ -81,6 +85,8 @@ def run_algorithm(
         How much an algorithm may take, by the names of `Allowance`; else what the challenge's rules say.
     reads
         Further folders that algorithms may read, such as a model.
+    environment
+        Variables that are set for all that is given here; no others of ours are passed on.
     engine, unconfined
         podman, docker or apptainer for images, by default what is there; and whether commands run without walls.
     jobs
@@ -95,21 +101,25 @@ def run_algorithm(
     if images_folder is None:
         raise InputError("there are no inputs", advice="Give --inputs, or --truth where images lie beside the truth")
     folders = tuple(Path(folder).absolute() for folder in reads)
-    everybody = [
-        *algorithms,
-        *(_command(name, text, protocol, folders) for name, text in _named(commands)),
+    given = [
+        *(_command(name, text, protocol, folders, walls=not unconfined) for name, text in _named(commands)),
         *(
             Algorithm(name or _stem(image), image=_image(image), protocol=protocol, reads=folders)
             for name, image in _named(images)
         ),
         *(_function(name, text, folders) for name, text in _named(functions)),
     ]
+    variables = dict(environment or {})
+    if odd := [name for name in variables if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII)]:
+        raise InputError(f"a variable cannot be called {odd[0]!r}", advice="Say --env NAME=VALUE")
+    everybody = [*algorithms, *(replace(algorithm, environment=variables) for algorithm in given)]
     baseline = None
     if isinstance(baseline_command, Algorithm):
         baseline = baseline_command
     elif baseline_command:
         ((name, text),) = _named(baseline_command)
-        baseline = _command(name or "baseline", text, protocol, folders)
+        baseline = _command(name or "baseline", text, protocol, folders, walls=not unconfined)
+        baseline = replace(baseline, environment=variables)
 
     said: set[str] = set()
 
@@ -153,24 +163,62 @@ def _named(given: Given) -> list[tuple[str, str]]:
     return [(match[1], match[2]) if match else ("", text) for match, text in named]
 
 
-def _command(name: str, text: str, protocol: Protocol, reads: tuple[Path, ...]) -> Algorithm:
-    """Return a command that is at home where its script lies."""
+def _command(name: str, text: str, protocol: Protocol, reads: tuple[Path, ...], *, walls: bool = True) -> Algorithm:
+    """Return a command that is at home where its script lies, and refuse one that could not work behind walls."""
     try:
         words = shlex.split(text)
     except ValueError as error:
         raise InputError(f"this command cannot be understood ({error}): {text[:80]}") from None
     if not words:
         raise InputError("a command is empty", advice='Say --command "team=python infer.py {input} {output}"')
-    if protocol == "case" and not any("{output}" in word or "{input}" in word for word in words):
+    asked = any("{output}" in word or "{input}" in word for word in words)
+    if protocol == "case" and not asked:
         raise InputError(
             f"the command does not say where inputs and output go: {text[:80]}",
             advice='Write {input} and {output} into it: "python infer.py {input} {output}"',
         )
+    if protocol != "case" and asked:
+        raise InputError(
+            f"with --protocol {protocol} a program is asked through its standard input: {text[:80]}",
+            advice="Leave {input} and {output} out; a program that takes them needs --protocol case",
+        )
     places = [Path(word).absolute() if _is_here(word, first=not place) else None for place, word in enumerate(words)]
-    script = next((path for path in places if path is not None and path.is_file()), None)
+    script = _script(words, places)
+    folder = _home_of_module(words) if script is None else script.parent
     own = tuple(word if path is None else str(path) for word, path in zip(words, places, strict=True))
-    folder = None if script is None else script.parent
-    return Algorithm(name or _called(words, script), command=own, protocol=protocol, folder=folder, reads=reads)
+    algorithm = Algorithm(name or _called(words, script), command=own, protocol=protocol, folder=folder, reads=reads)
+    if walls:
+        _check_seen(algorithm, [path for path in places[1:] if path is not None])
+    return algorithm
+
+
+def _script(words: Sequence[str], places: Sequence[Path | None]) -> Path | None:
+    """Return the first file of ours in a command that is not Python itself."""
+    files = [path for path in places if path is not None and path.is_file() and not _PYTHON.fullmatch(path.name)]
+    missing = [word for word in words if word.endswith(_SCRIPTS) and not word.startswith("-") and "{" not in word]
+    if not files and missing:
+        raise InputError("there is no such script", path=missing[0], advice="Give its path as seen from here")
+    return files[0] if files else None
+
+
+def _home_of_module(words: Sequence[str]) -> Path | None:
+    """Return where a module lies that is started with -m, if that is here."""
+    if "-m" not in words[:-1]:
+        return None
+    package = words[words.index("-m") + 1].partition(".")[0]
+    return Path.cwd() if Path(f"{package}.py").is_file() or Path(package).is_dir() else None
+
+
+def _check_seen(algorithm: Algorithm, places: Sequence[Path]) -> None:
+    """Refuse a command with a file or folder of ours that is out of its sight."""
+    seen = [*([algorithm.folder] if algorithm.folder else []), *algorithm.reads, *map(Path, SYSTEM_FOLDERS)]
+    for path in map(whole, places):
+        if not any(path.is_relative_to(whole(folder)) for folder in seen):
+            raise InputError(
+                f"{algorithm.name} names this, but could not read it behind its walls",
+                path=path,
+                advice=f"Add --read {path if path.is_dir() else path.parent}",
+            )
 
 
 def _is_here(word: str, *, first: bool) -> bool:

@@ -400,7 +400,7 @@ def test_what_was_run_otherwise_is_run_anew_and_it_is_said(places):
     seen, said = [], []
     run(places, python("a"), python("b", "t = '1 1 1'; " + ANSWER), ask=asking(seen), resume=True, say=said.append)
     assert {name for name, _ in seen} == {"b"}
-    assert said == ["b is run anew, as it was run with other algorithm."]
+    assert said == ["b is run anew, as this is not what it was: command."]
     seen.clear()
     run(places, python("a"), ask=asking(seen), resume=True, allowance=Allowance(case_seconds=50))
     assert len(seen) == 4
@@ -511,7 +511,7 @@ def test_side_by_side_everything_is_stopped_where_one_is(places):
         ({"algorithms": [python("../a")]}, "a team cannot be called '../a'"),
         ({"algorithms": [Algorithm("a")]}, "a is neither a command, nor an image, nor a function"),
         ({"resume": True, "restart": True}, "either resumed or made anew"),
-        ({"inputs": Path("nowhere")}, "this is not a folder. Give the folder that holds the inputs"),
+        ({"inputs": Path("nowhere")}, "there is no such folder. Give the folder that holds the inputs"),
     ],
 )
 def test_bad_calls_get_one_line(places, given, message):

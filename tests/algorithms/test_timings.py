@@ -106,6 +106,8 @@ def test_busy_machines_are_named():
     ]
     cases = {"001": CaseTiming(repeats=(repeat(1.0, others=0.1), repeat(1.0, others=3.0)))}
     assert "busy while team ran: others used 3.0 of its 4" in timing(cases=cases).doubts()[0]
+    cases = {"001": CaseTiming(repeats=(repeat(0.01, others=7.0),))}
+    assert "others used 4.0 of its 4" in timing(cases=cases).doubts()[0], "ticks are coarse, and there are no more"
     cases = {"001": CaseTiming(repeats=(repeat(1.0, others=0.7),))}
     assert timing(cases=cases, machines=(Surroundings(hardware=HERE, others=0.8),)).doubts() == []
 
@@ -118,11 +120,13 @@ def test_figures_from_unlike_machines_or_taken_otherwise_are_not_to_be_compared(
     ]
     assert comparability([timing("a", machines=(Surroundings(hardware=HERE), other))])
     assert comparability([timing("a"), timing("b", protocol="many", repeat=3)]) == [
-        "times of a and b were taken with other protocol, repeats"
+        "times of a and b are not to be compared: their protocol, repeats differ"
     ]
 
 
 def test_whatever_decides_how_it_is_run_makes_it_another():
     assert timing().other(timing()) == ""
-    assert timing(repeat=2, isolated=True).other(timing()) == "repeat and isolated"
-    assert timing(protocol="many").other(timing()) == "algorithm"
+    assert timing(repeat=2, isolated=True).other(timing()) == "repeats, isolation"
+    assert timing(protocol="many").other(timing()) == "protocol"
+    changed = timing().model_copy(update={"algorithm": timing().algorithm | {"sha256": {"infer.py": "0"}}})
+    assert changed.other(timing()) == "files"

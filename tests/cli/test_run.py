@@ -58,8 +58,10 @@ def test_a_command_is_run_timed_measured_and_ranked(run, places):
     result = run("run", *arguments("--truth", "truth", "--command", crashing))
     assert result.exit_code == 3, result.output
     assert "nothing keeps the algorithm from the network" in result.stderr
-    assert "1 case failed: see out/failures.csv." in result.stderr
+    assert "1 case failed: see out/failures.csv, and out/logs for all that they said." in result.stderr
+    assert "  other, 002: crashed: exit code 3" in result.stderr
     assert "Everything is in out." in result.stderr
+    assert "The run is in out/run, for podium rank and podium report." in result.stderr
     assert "mine" in result.stdout
     assert "Distance" in result.stdout
     lines = list(csv.DictReader((places / "out" / "run" / "failures.csv").read_text().splitlines()))
@@ -79,6 +81,10 @@ def test_without_a_truth_predictions_are_kept_and_all_answered_is_0(run, places)
     assert again.exit_code == 1
     assert "algorithms were run here already. Add --resume" in again.stderr
     assert run("run", *arguments("--resume", team="")).exit_code == 0
+    assert "The same with --truth and --resume measures the predictions that are there." in result.stderr
+    measured = run("run", *arguments("--truth", "truth", "--resume", team=""))
+    assert measured.exit_code == 0
+    assert "Distance" in measured.stdout
 
 
 def test_the_truth_may_hold_the_images(run, places):
@@ -115,7 +121,13 @@ def test_limits_are_what_was_given(run, places):
         (["--command", "mine=python {input}"], "two algorithms are called mine"),
         (["--command", "nowhere=no-such-program {input}"], "there is no program 'no-such-program'"),
         (["--function", "algorithm/nothing.py:f"], "algorithm/nothing.py:f is no function. Say FILE:NAME"),
-        (["--truth", "nowhere"], "nowhere: this is not a folder"),
+        (["--command", "no=python algorithm/cpy.py {input}"], "algorithm/cpy.py: there is no such script"),
+        (["--protocol", "many"], "with --protocol many a program is asked through its standard input"),
+        (["--engine", "podmann"], "there is no engine 'podmann'. Say podman, docker, apptainer"),
+        (["--env", "WEIGHTS"], "--env WEIGHTS is not of the form NAME=VALUE"),
+        (["--env", "A B=1"], "a variable cannot be called 'A B'. Say --env NAME=VALUE"),
+        (["--truth", "nowhere"], "nowhere: there is no such folder. Give the folder that holds the truth"),
+        (["--truth", "algorithm/copy.py"], "algorithm/copy.py: this is not a folder"),
         (["--inputs", "algorithm"], "there are no images here"),
     ],
 )
@@ -132,6 +144,49 @@ def test_where_nothing_is_to_be_run_it_is_said(run, places):
     assert "there is no algorithm to run. Give a --command, an --image or a --function" in result.stderr
     result = run("run", "asked-landmarks", "--out", "out", "--command", "python x.py {input}")
     assert "there are no inputs. Give --inputs, or --truth" in result.stderr
+
+
+def test_json_is_for_programs_and_the_rest_for_people(run, places):
+    crashing = f"other={sys.executable} algorithm/copy.py {{input}} {{output}} crash"
+    result = run("run", *arguments("--truth", "truth", "--command", crashing, "--json"))
+    assert result.exit_code == 3, result.output
+    document = json.loads(result.stdout)
+    assert (document["out"], document["run"]) == ("out", "out/run")
+    mine, other = document["teams"]["mine"], document["teams"]["other"]
+    assert (mine["role"], mine["protocol"], mine["cases"], mine["failures"]) == ("competitor", "case", 4, {})
+    assert 0 < mine["seconds_a_frame"] <= mine["seconds_a_case"]
+    assert list(other["failures"]) == ["002"]
+    assert other["failures"]["002"].startswith("crashed: exit code 3")
+    assert "1 case failed" in result.stderr
+
+
+def test_variables_are_handed_over_and_noted_and_others_are_not(run, places, monkeypatch):
+    monkeypatch.setenv("SECRET", "ours")
+    script = places / "algorithm" / "told.py"
+    script.write_text(COPY + "import os; print(os.environ['WEIGHTS'], os.environ.get('SECRET'))")
+    assert run("run", *arguments("--env", "WEIGHTS=a=b c", script="told.py")).exit_code == 0
+    assert (places / "out" / "logs" / "mine" / "001.log").read_text() == "a=b c None\n"
+    timing = json.loads((places / "out" / "timing" / "mine.json").read_text())
+    assert timing["algorithm"]["environment"] == {"WEIGHTS": "a=b c"}
+
+
+def test_another_program_of_the_same_name_is_another_algorithm(run, places, monkeypatch):
+    """As when an environment was activated meanwhile, because a package was missing."""
+    for name in ("first", "second"):
+        program = places / name / "interpret"
+        program.parent.mkdir()
+        program.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+        program.chmod(0o755)
+    words = ["asked-landmarks", "--inputs", "images", "--out", "out", "--unconfined"]
+    words += ["--command", "mine=interpret algorithm/copy.py {input} {output} crash"]
+    path = os.environ["PATH"]
+    monkeypatch.setenv("PATH", f"{places}/first:{path}")
+    assert run("run", *words).exit_code == 3
+    same = run("run", *words, "--resume")
+    assert "run anew" not in same.stderr
+    assert "What has failed is not asked again; --restart runs everything anew." in same.stderr
+    monkeypatch.setenv("PATH", f"{places}/second:{path}")
+    assert "mine is run anew, as this is not what it was: program." in run("run", *words, "--resume").stderr
 
 
 # Stopped, and killed.

@@ -19,7 +19,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from podium.algorithms.confinement import Confinement
 from podium.algorithms.machine import Hardware
@@ -68,6 +68,16 @@ class AlgorithmRuns:
     def failed(self) -> int:
         """How many cases have no answer, over all teams."""
         return sum(len(timing.failures) for timing in self.timings.values())
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """In short, for programs; the leaderboard is in the run's folder."""
+        return {
+            "out": str(self.out),
+            "run": str(self.out / "run") if self.run else None,
+            "teams": {name: timing.document for name, timing in sorted(self.timings.items())},
+            "warnings": list(self.warnings),
+        }
 
 
 def run_algorithms(
@@ -172,7 +182,7 @@ def run_algorithms(
             role = Role.BASELINE if algorithm is baseline else Role.COMPETITOR
             team = TeamRun(way, algorithm, confinement, role=role, known=timings.get(algorithm.name))
             if team.why_anew:
-                say(f"{algorithm.name} is run anew, as it was run with other {team.why_anew}.")
+                say(f"{algorithm.name} is run anew, as this is not what it was: {team.why_anew}.")
             timings[algorithm.name] = team.run(questions, done=counter.done)
             _write_failures(out, timings)
             if algorithm is baseline and BASELINE_OPTION in challenge.option_names():
@@ -242,11 +252,12 @@ def _check_places(out: Path, inputs: Path, truth: Path | None, *, resume: bool, 
     """Refuse folders that are not there, lie in one another, or hold what Podium did not write."""
     if resume and restart:
         raise InputError("a run is either resumed or made anew", advice="Give --resume or --restart, not both")
-    for place, what in ((inputs, "the inputs"), (truth, "the truth")):
+    for place, what in ((truth, "the truth"), (inputs, "the inputs")):
         if place is None:
             continue
         if not place.is_dir():
-            raise InputError("this is not a folder", path=place, advice=f"Give the folder that holds {what}")
+            problem = "this is not a folder" if place.exists() else "there is no such folder"
+            raise InputError(problem, path=place, advice=f"Give the folder that holds {what}")
         if out.resolve() == place.resolve() or place.resolve() in out.resolve().parents:
             raise InputError(f"the results would lie among {what}", path=out, advice="Give another folder as --out")
     if out.exists() and not out.is_dir():

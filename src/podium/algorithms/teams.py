@@ -21,6 +21,7 @@ from podium.algorithms.confinement import Confined, Confinement
 from podium.algorithms.machine import Hardware, Workload, others_between, others_now
 from podium.algorithms.removing import remove
 from podium.algorithms.specs import Algorithm, Allowance, Bind, Ending, Outcome
+from podium.algorithms.surroundings import program_of
 from podium.algorithms.timings import CaseTiming, Repeat, Surroundings, TeamTiming
 from podium.io import digest
 from podium.model import Handed, InputError, Interface, Question, Role
@@ -75,6 +76,7 @@ def _described(algorithm: Algorithm, identity: str) -> dict[str, Any]:
     files = {word: home / word for word in places if word and "{" not in word}
     return {
         "command": list(algorithm.command),
+        "program": str(program_of(algorithm.command[0], algorithm.folder)) if _is_ours(algorithm) else "",
         "image": algorithm.image,
         "function": algorithm.function,
         "protocol": "function" if algorithm.function else algorithm.protocol,
@@ -83,6 +85,11 @@ def _described(algorithm: Algorithm, identity: str) -> dict[str, Any]:
         "sha256": {word: digest(path) for word, path in sorted(files.items()) if path.is_file()}
         | ({algorithm.image: identity.removeprefix("sha256:")} if identity else {}),
     }
+
+
+def _is_ours(algorithm: Algorithm) -> bool:
+    """Return whether a command is run by a program of this machine, such as one of several Pythons."""
+    return bool(algorithm.command) and not algorithm.image
 
 
 class TeamRun:

@@ -180,8 +180,17 @@ class TeamTiming(_Record):
 
     def other(self, before: TeamTiming) -> str:
         """Say in what it differs from an earlier one, so that every case is asked for again; nothing if in nothing."""
-        names = ("challenge", "algorithm", "allowance", "repeat", "warm_up", "isolated")
-        return " and ".join(name for name in names if getattr(self, name) != getattr(before, name))
+        names = {
+            "challenge": "challenge",
+            "allowance": "limits",
+            "repeat": "repeats",
+            "warm_up": "warm-up",
+            "isolated": "isolation",
+        }
+        keys = dict.fromkeys([*self.algorithm, *before.algorithm])
+        parts = [key for key in keys if self.algorithm.get(key) != before.algorithm.get(key)]
+        parts += [text for name, text in names.items() if getattr(self, name) != getattr(before, name)]
+        return ", ".join("files" if part == "sha256" else part for part in parts)
 
     @property
     def loading(self) -> float | None:
@@ -198,6 +207,31 @@ class TeamTiming(_Record):
     def seconds_a_case(self) -> float:
         """The mean over all cases."""
         return mean(case.seconds for case in self.cases.values())
+
+    @property
+    def seconds_a_frame(self) -> float:
+        """All seconds by all frames."""
+        cases = self.cases.values()
+        return sum(case.seconds for case in cases) / sum(case.frames for case in cases)
+
+    @property
+    def peak_bytes(self) -> int | None:
+        """The most memory that it took, as far as that is known."""
+        return max((r.peak_bytes for c in self.cases.values() for r in c.repeats if r.peak_bytes), default=None)
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """In short: how it is asked, how long it took, and what went wrong."""
+        return {
+            "role": self.role,
+            "protocol": self.algorithm.get("protocol"),
+            "cases": len(self.cases),
+            "seconds_a_case": self.seconds_a_case if self.cases else None,
+            "seconds_a_frame": self.seconds_a_frame if self.cases else None,
+            "loading": self.loading,
+            "peak_bytes": self.peak_bytes,
+            "failures": {name: case.reason for name, case in self.failures.items()},
+        }
 
     def write(self, path: Path) -> None:
         """Let timing.json appear, complete or not at all."""
@@ -245,9 +279,10 @@ class TeamTiming(_Record):
             windows = {"before": machine.others, "while": max(known, default=None)}
             for when, others in windows.items():
                 if others is not None and others > most:
+                    count = machine.hardware.processors
                     doubts.append(
-                        f"the machine was busy {when} {self.team} ran: others used {others:.1f} of its "
-                        f"{machine.hardware.processors} processors, so that times may be too long"
+                        f"the machine was busy {when} {self.team} ran: others used {min(others, count):.1f} of its "
+                        f"{count} processors, so that times may be too long"
                     )
         return doubts
 
@@ -265,7 +300,10 @@ def comparability(timings: Iterable[TeamTiming]) -> list[str]:
         ways = [(t.algorithm.get("protocol"), t.repeat, t.warm_up, t.isolated) for t in (ordered[0], timing)]
         names = ("protocol", "repeats", "warm-up", "isolation")
         if differing := [name for name, a, b in zip(names, *ways, strict=True) if a != b]:
-            remarks.append(f"times of {ordered[0].team} and {timing.team} were taken with other {', '.join(differing)}")
+            remarks.append(
+                f"times of {ordered[0].team} and {timing.team} are not to be compared: their "
+                f"{', '.join(differing)} differ"
+            )
     return list(dict.fromkeys(remarks))
 
 

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from podium.cli._console import failing_clearly, say
-from podium.cli._options import Name, Options, Rules, given_options
+from podium.cli._options import Json, Name, Options, Rules, given_options
 
 if TYPE_CHECKING:
     from podium.algorithms.running import AlgorithmRuns
 
 _STOPPED = 130
 _GB = 2**30
+_ENGINES = ("podman", "docker", "apptainer", "singularity")
 
 
 def run(
@@ -77,6 +78,10 @@ def run(
     read: Annotated[
         list[Path] | None, typer.Option(help="A further folder that it may read, such as a model.", metavar="DIR")
     ] = None,
+    env: Annotated[
+        list[str] | None,
+        typer.Option(help="A variable that is set for it; none of yours are. Repeat for more.", metavar="NAME=VALUE"),
+    ] = None,
     engine: Annotated[
         str, typer.Option(help="For images; by default what is there.", metavar="podman|docker|apptainer")
     ] = "",
@@ -97,18 +102,20 @@ def run(
     ] = False,
     restart: Annotated[bool, typer.Option("--restart", help="Begin anew where algorithms were run already.")] = False,
     jobs: Annotated[int, typer.Option(help="Cases at once, where the rules do not count time.", min=1)] = 1,
+    as_json: Json = False,
 ) -> None:
     """Run participants' algorithms over all cases, time them, and, with --truth, measure and rank them.
 
     Each gets the inputs of a case, read-only, and an empty folder for its answer; no network, no truth, no other case.
+    A command may read the folder of its script, so inputs, truth and --out are elsewhere.
 
-        podium run kits21 --inputs images --out out --command "mine=python infer.py {input} {output}"
+        podium run kits21 --inputs images --out out --command "mine=python mine/infer.py {input} {output}"
 
         podium run trackrad2025 --truth truth --out out --image a.tar.gz --image b.tar.gz --memory 16
 
-        podium run tusrec --truth truth --out out --function team=infer.py:predict_ddfs
+        podium run tusrec --truth truth --out out --function mine=mine/infer.py:predict_ddfs
 
-        podium run csv2026 --truth truth --out out --image a.tar.gz --baseline-command "python base.py {input} {output}"
+        podium run csv2026 --truth truth --out out --image a.tgz --baseline-command "python b/base.py {input} {output}"
 
     Exit code 0 if every case was answered, 3 if some failed: failures.csv says which and why, logs what they said. 130
     if it was stopped; --resume goes on.
@@ -120,6 +127,8 @@ def run(
 
         if protocol not in ("case", "many", "frames"):
             raise InputError(f"there is no protocol {protocol!r}", advice="Say case, many or frames")
+        if engine and engine not in _ENGINES:
+            raise InputError(f"there is no engine {engine!r}", advice=f"Say {', '.join(_ENGINES[:-1])}")
         limits: dict[str, Any] = {
             "case_seconds": time_limit,
             "frame_seconds": frame_limit,
@@ -147,6 +156,7 @@ def run(
                     warm_up=warm_up,
                     limits={name: limit for name, limit in limits.items() if limit is not None},
                     reads=read or (),
+                    environment=given_options(env, flag="--env", form="NAME=VALUE"),
                     engine=engine,
                     unconfined=unconfined,
                     rules=rules,
@@ -160,7 +170,7 @@ def run(
         except KeyboardInterrupt:
             say(f"Stopped; nothing is left running, and what is done is in {out}. The same with --resume goes on.")
             raise typer.Exit(_STOPPED) from None
-        _show(ran)
+        _tell(ran, as_json=as_json, resumed=resume)
         if ran.run is not None and ran.run.withheld:
             raise InputError(
                 f"the leaderboard is withheld, as the challenge itself is at fault ({ran.run.withheld})",
@@ -168,6 +178,33 @@ def run(
             )
     if ran.failed or (ran.run is not None and _lost(ran)):
         raise typer.Exit(3)
+
+
+def _tell(ran: AlgorithmRuns, *, as_json: bool, resumed: bool) -> None:
+    """Show what came of it, to people or to a program, and say what went wrong, and where everything is."""
+    if as_json:
+        from podium.io import json_text
+
+        typer.echo(json_text(ran.document), nl=False)
+    else:
+        _show(ran)
+    for warning in ran.warnings:
+        say(f"Warning: {warning}.")
+    if ran.failed:
+        places = f"{ran.out / 'failures.csv'}, and {ran.out / 'logs'} for all that they said"
+        say(f"{ran.failed} case{'' if ran.failed == 1 else 's'} failed: see {places}.")
+        for team, timing in sorted(ran.timings.items()):
+            for case, failure in list(timing.failures.items())[:1]:
+                say(f"  {team}, {case}: {failure.reason}")
+        if resumed:
+            say("What has failed is not asked again; --restart runs everything anew.")
+    if ran.run is not None and (lost := _lost(ran)):
+        say(f"{lost} prediction{'' if lost == 1 else 's'} cannot be used: see {ran.out / 'run' / 'failures.csv'}.")
+    say(f"Everything is in {ran.out}.")
+    if ran.run is not None:
+        say(f"The run is in {ran.out / 'run'}, for podium rank and podium report.")
+    elif any(len(timing.failures) < len(timing.cases) for timing in ran.timings.values()):
+        say("The same with --truth and --resume measures the predictions that are there.")
 
 
 def _show(ran: AlgorithmRuns) -> None:
@@ -181,29 +218,21 @@ def _show(ran: AlgorithmRuns) -> None:
     for team, timing in sorted(ran.timings.items()):
         if not timing.cases:
             continue
-        frames = sum(case.frames for case in timing.cases.values())
-        peaks = [r.peak_bytes for case in timing.cases.values() for r in case.repeats if r.peak_bytes]
+        answered = len(timing.failures) < len(timing.cases)
         table.add_row(
             team,
             str(len(timing.cases)),
             str(len(timing.failures)),
-            f"{timing.seconds_a_case:.3f}",
-            f"{timing.seconds_a_case * len(timing.cases) / frames:.4f}",
+            f"{timing.seconds_a_case:.3f}" if answered else "–",
+            f"{timing.seconds_a_frame:.4f}" if answered else "–",
             "–" if timing.loading is None else f"{timing.loading:.2f}",
-            f"{max(peaks) / _GB:.2f}" if peaks else "–",
+            "–" if timing.peak_bytes is None else f"{timing.peak_bytes / _GB:.2f}",
         )
     Console().print(table)
     if ran.run is not None and not ran.run.withheld:
         from podium.cli._board import show_board
 
         show_board(ran.run.leaderboard)
-    for warning in ran.warnings:
-        say(f"Warning: {warning}.")
-    if ran.failed:
-        say(f"{ran.failed} case{'' if ran.failed == 1 else 's'} failed: see {ran.out / 'failures.csv'}.")
-    if ran.run is not None and (lost := _lost(ran)):
-        say(f"{lost} prediction{'' if lost == 1 else 's'} cannot be used: see {ran.out / 'run' / 'failures.csv'}.")
-    say(f"Everything is in {ran.out}.")
 
 
 def _lost(ran: AlgorithmRuns) -> int:
