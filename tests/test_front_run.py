@@ -88,6 +88,14 @@ def test_python_itself_is_no_script_wherever_it_lies(home):
     assert made.command[0] == f"{home}/venv/bin/python3.12"
 
 
+def test_a_tilde_is_the_home_of_whoever_calls_though_no_shell_has_seen_it(home, monkeypatch):
+    monkeypatch.setenv("HOME", str(home))
+    (home / "blue.tar.gz").touch()
+    assert command("a=python ~/algorithm/infer.py {input}").folder == home / "algorithm"
+    assert _front_run._image("~/blue.tar.gz") == f"{home}/blue.tar.gz"
+    assert _front_run._function("a", "~/algorithm/infer.py:predict", ()).folder == home / "algorithm"
+
+
 def test_a_module_is_at_home_where_it_lies(home):
     (home / "package").mkdir()
     assert command("python -m package.module {input} {output}").folder == home

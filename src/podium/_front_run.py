@@ -166,7 +166,7 @@ def _named(given: Given) -> list[tuple[str, str]]:
 def _command(name: str, text: str, protocol: Protocol, reads: tuple[Path, ...], *, walls: bool = True) -> Algorithm:
     """Return a command that is at home where its script lies, and refuse one that could not work behind walls."""
     try:
-        words = shlex.split(text)
+        words = [_expanded(word) for word in shlex.split(text)]
     except ValueError as error:
         raise InputError(f"this command cannot be understood ({error}): {text[:80]}") from None
     if not words:
@@ -221,6 +221,11 @@ def _check_seen(algorithm: Algorithm, places: Sequence[Path]) -> None:
             )
 
 
+def _expanded(word: str) -> str:
+    """Return a path with the home of whoever calls, which shells do not see behind `team=` or in quotes."""
+    return f"{Path.home()}{word[1:]}" if word.startswith("~/") else word
+
+
 def _is_here(word: str, *, first: bool) -> bool:
     """Return whether a word is a file or folder of ours, and not a program of the system."""
     path = Path(word)
@@ -235,8 +240,9 @@ def _called(words: Sequence[str], script: Path | None) -> str:
 
 
 def _image(image: str) -> str:
-    if Path(image).is_file():
-        return str(Path(image).absolute())
+    path = Path(_expanded(image))
+    if path.is_file():
+        return str(path.absolute())
     if image.lower().endswith(_PACKED):
         raise InputError("there is no such image", path=image, advice="Give a file, or the name of an image")
     return image
@@ -251,7 +257,7 @@ def _stem(image: str) -> str:
 
 def _function(name: str, text: str, reads: tuple[Path, ...]) -> Algorithm:
     file, _, function = text.rpartition(":")
-    path = Path(file).absolute()
+    path = Path(_expanded(file)).absolute()
     if not file or not function.isidentifier() or not path.is_file():
         raise InputError(f"{text} is no function", advice="Say FILE:NAME, such as infer.py:predict_ddfs")
     return Algorithm(name or path.stem, function=f"{path}:{function}", folder=path.parent, reads=reads)

@@ -309,7 +309,7 @@ def test_images_that_cannot_be_used_are_refused(engine, tmp_path):
     with pytest.raises(InputError, match=r"no image 'localhost/none:1'.*podman pull"):
         engine.prepare(Algorithm("team", image="localhost/none:1"))
     (tmp_path / "broken.tar").write_bytes(b"no archive")
-    with pytest.raises(InputError, match="podman load"):
+    with pytest.raises(InputError, match=r"broken\.tar: this is no whole image \(podman load: .*podman save"):
         engine.prepare(Algorithm("team", image=str(tmp_path / "broken.tar")))
 
 

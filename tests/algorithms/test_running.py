@@ -436,10 +436,35 @@ def test_what_could_not_begin_is_no_run(places):
                 raise InputError("there is no program")
 
     seen = []
-    with pytest.raises(InputError, match="there is no program"):
-        run(places, python("a"), python("b"), confinement=Missing(), ask=asking(seen))
-    assert seen == [], "which is known before others have run for hours"
+    named = Algorithm("b", image="registry/b:1")
+    for other in (python("b"), named):
+        with pytest.raises(InputError, match=r"b: there is no program\. Mend it, or leave b out; --resume goes on"):
+            run(places, python("a"), other, confinement=Missing(), ask=asking(seen))
+        assert seen == [], "which is known before others have run for hours"
     run(places, python("a"))
+
+
+def test_a_file_of_an_image_is_loaded_when_its_turn_comes(places, tmp_path):
+    events = []
+
+    class Loading(PlainConfinement):
+        def prepare(self, algorithm):
+            events.append(algorithm.name)
+
+    def ask(algorithm, *given, **more):
+        events.append(f"{algorithm.name} asked")
+        return asking([])(python(algorithm.name), *given, **more)
+
+    (tmp_path / "b.tar").touch()
+    run(places, python("a"), Algorithm("b", image=str(tmp_path / "b.tar")), confinement=Loading(), ask=ask)
+    assert events == ["a", "a asked", "b", "b asked"]
+
+
+def test_a_gpu_that_is_not_there_is_missed(places, monkeypatch):
+    monkeypatch.setattr("podium.algorithms.machine._gpus", tuple)
+    said = []
+    run(places, allowance=Allowance(gpu=True), say=said.append)
+    assert said == ["A GPU is asked for, but nvidia-smi shows none here."]
 
 
 def test_a_team_that_was_left_half_way_is_left_out_of_the_board(places):

@@ -164,8 +164,15 @@ class Containers(Confinement):
             return image
         before, identities = self._known_images(), self._say("images", "--no-trunc", "--quiet").split()
         with _unpacked(path) as archive:
-            said = self._say("load", stdin=archive)
-        lines = (match[1] for match in re.finditer(r"Loaded image[^:]*:(.*)", said))
+            answer = self._ask("load", stdin=archive)
+        if answer.returncode:
+            engine = Path(self._program).name
+            raise InputError(
+                f"this is no whole image ({engine} load: {' '.join(answer.stderr.split())[:150]} …)",
+                path=path,
+                advice=f"Ask for it again, as {engine} save writes it",
+            )
+        lines = (match[1] for match in re.finditer(r"Loaded image[^:]*:(.*)", answer.stdout))
         names = [name.strip() for line in lines for name in line.split(",")]
         after = self._known_images()
         for name in names:  # a name, or an identity where there is none

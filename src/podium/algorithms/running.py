@@ -175,6 +175,8 @@ def run_algorithms(
             hardware=Hardware.here(),
             takes_arrays=challenge.takes_arrays,
         )
+        if way.allowance.gpu and not way.hardware.gpus:
+            say("A GPU is asked for, but nvidia-smi shows none here.")
         hidden = [inputs, *([truth] if truth else []), out]
         counter = _Counter(len(questions) * len(everybody), progress)
         timings = _timings(out, challenge)
@@ -310,14 +312,14 @@ def _confined_in_turn(
 ) -> Generator[tuple[Algorithm, Confinement], None, None]:
     """Make ready to run each algorithm where it does not see what it must not.
 
-    What cannot be run is known before others have run for hours. But images take long to load, and much room, and so
-    each is loaded when its turn comes.
+    What cannot be run is known before others have run for hours. But files of images take long to load, and much room,
+    and so each is loaded when its turn comes.
     """
     with ExitStack() as stack:
         ready = [stack.enter_context(_confined(algorithm, confine, hidden)) for algorithm in algorithms]
         for algorithm, confinement in zip(algorithms, ready, strict=True):
-            if algorithm.image:
-                confinement.prepare(algorithm)
+            if _is_loaded(algorithm):
+                _prepare(confinement, algorithm)
             yield algorithm, confinement
             confinement.close()
 
@@ -326,11 +328,24 @@ def _confined_in_turn(
 def _confined(algorithm: Algorithm, confine: Confine, hidden: Sequence[Path]) -> Iterator[Confinement]:
     confinement = confine(algorithm, hidden)
     try:
-        if not algorithm.image:
-            confinement.prepare(algorithm)
+        if not _is_loaded(algorithm):
+            _prepare(confinement, algorithm)
         yield confinement
     finally:
         confinement.close()
+
+
+def _is_loaded(algorithm: Algorithm) -> bool:
+    """Return whether an image is in a file, and not there already by its name."""
+    return Path(algorithm.image).is_file()
+
+
+def _prepare(confinement: Confinement, algorithm: Algorithm) -> None:
+    try:
+        confinement.prepare(algorithm)
+    except InputError as error:
+        advice = f"{error.advice or 'Mend it'}, or leave {algorithm.name} out; --resume goes on"
+        raise InputError(f"{algorithm.name}: {error.problem}", path=error.path, advice=advice) from None
 
 
 def _check_baseline(timing: TeamTiming) -> None:
@@ -367,10 +382,14 @@ class _Counter:
 
     def __init__(self, total: int, progress: Callable[[int, int], None] | None) -> None:
         self._done, self._total, self._progress = 0, total, progress
+        self._show()
 
     def done(self) -> None:
         """Count one more."""
         self._done += 1
+        self._show()
+
+    def _show(self) -> None:
         if self._progress is not None:
             self._progress(self._done, self._total)
 

@@ -66,10 +66,14 @@ def run(
         bool, typer.Option("--warm-up", help="Ask for one case before all others, without counting it.")
     ] = False,
     time_limit: Annotated[
-        float | None, typer.Option(help="Seconds that a case may take; by default as the rules say.", min=0)
+        float | None,
+        typer.Option(help="Seconds that a case may take, besides those below; by default as the rules say.", min=0),
     ] = None,
-    frame_limit: Annotated[float | None, typer.Option(help="Seconds for each frame, besides.", min=0)] = None,
-    load_limit: Annotated[float | None, typer.Option(help="Seconds until it is ready.", min=0)] = None,
+    frame_limit: Annotated[float | None, typer.Option(help="Seconds for each of its frames.", min=0)] = None,
+    load_limit: Annotated[
+        float | None,
+        typer.Option(help="Seconds until it is ready; added to every case in the protocol case.", min=0),
+    ] = None,
     memory: Annotated[float | None, typer.Option(help="Gigabytes of memory.", min=0.001)] = None,
     cpus: Annotated[float | None, typer.Option(help="Processors; by default all.", min=0.01)] = None,
     processes: Annotated[int | None, typer.Option(help="Processes and threads.", min=1)] = None,
