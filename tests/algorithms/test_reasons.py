@@ -31,6 +31,12 @@ def test_what_the_problem_says_already_is_not_said_twice(tmp_path):
     assert reason == "it says that it failed: ValueError: no target: line 1"
 
 
+def test_what_was_said_of_other_cases_is_left_out(tmp_path):
+    (tmp_path / "log").write_text("no target\nhere\n")
+    assert explained("exit code 3", tmp_path / "log", since=10) == "exit code 3: here"
+    assert explained("exit code 3", tmp_path / "log", since=15) == "exit code 3"
+
+
 def test_there_may_be_no_log(tmp_path):
     assert explained("more\nthan\t4 GiB", tmp_path / "log") == "more than 4 GiB"
 

@@ -88,6 +88,37 @@ def test_what_is_printed_before_the_helper_is_there_is_told(trial):
     assert results[0][0].reason.startswith("it said what is no line of the protocol (loading)")
 
 
+def test_a_case_is_explained_by_what_was_said_of_it_alone(trial):
+    script = """
+        import podium_worker
+
+        def predict(inputs, outputs):
+            print("on", inputs[-1:])
+            assert inputs[-1:] != "a", "no target"
+
+        podium_worker.answer_cases(predict)
+    """
+    (one, _), (two, _) = trial.asked(script, {"a": 1, "b": 2})
+    assert "no target" in one.reason
+    assert two.reason == "there is no answer.txt for b: on b"
+
+
+@pytest.mark.parametrize("protocol", ["many", "function"])
+def test_what_was_printed_is_in_the_log_even_if_it_was_killed(trial, protocol):
+    script = """
+        import os
+        {}
+
+        def predict(*given):
+            print("said")
+            os.kill(os.getpid(), 9)
+        {}
+    """
+    asking = ("import podium_worker", "podium_worker.answer_cases(predict)") if protocol == "many" else ("", "")
+    [(outcome, _)] = trial.asked(script.format(*asking), {"a": 1}, protocol=protocol)
+    assert outcome.reason.endswith(": said")
+
+
 def test_an_exception_costs_its_case_and_the_program_goes_on(trial):
     script = MANY.replace(
         "        Path(outputs", "        assert 'b' not in inputs[-1:], 'not this one'\n        Path(outputs"

@@ -52,6 +52,7 @@ def _pipes() -> tuple[IO[bytes], IO[bytes]]:
     asked, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # so that it is there even if we are killed
     return asked, answers
 
 

@@ -12,7 +12,7 @@ from podium.algorithms.commands import remove_home, warded
 from podium.algorithms.confinement import Confined, Confinement
 from podium.algorithms.containers import give_away, take_back
 from podium.algorithms.specs import Algorithm, Allowance, Bind
-from podium.algorithms.surroundings import UNBUFFERED, limits_of_threads, refuse_hidden, variables, whole
+from podium.algorithms.surroundings import limits_of_threads, printing, refuse_hidden, variables, whole
 from podium.algorithms.walls import NOBODY
 from podium.model import InputError
 
@@ -61,7 +61,7 @@ class Apptainers(Confinement):
         home = Path(tempfile.mkdtemp(prefix="podium-home-"))
         plain = Algorithm(algorithm.name)
         environment = variables(plain, Path(self._program), home=str(home), allowance=allowance)
-        for name, value in (UNBUFFERED | limits_of_threads(allowance) | dict(algorithm.environment)).items():
+        for name, value in (printing(algorithm) | limits_of_threads(allowance) | dict(algorithm.environment)).items():
             environment |= {f"{maker}ENV_{name}": value for maker in ("APPTAINER", "SINGULARITY")}
         try:
             return warded(

@@ -198,12 +198,15 @@ class _Many(_Asking):
     def outcome(self, question: Question, *, last: bool) -> Outcome:
         watch, answer = Watch(), None
         ending, reason = Ending.ANSWERED, ""
+        earlier = self.session.log if self.session.runs else None
+        since = earlier.stat().st_size if earlier and earlier.exists() else 0
         try:
             self._get_ready(question, watch)
             with self._laid_out(question, watch) as places:
                 answer = self.asked(question, places, watch)
         except BrokenError as error:
-            ending, reason = error.ending, explained(error.reason, self.session.log)
+            log = self.session.log
+            ending, reason = error.ending, explained(error.reason, log, since=since if log == earlier else 0)
         if last:
             self.finish(watch)
         return Outcome(question.name, ending, reason, watch.spans(), *self.session.used(), answer)

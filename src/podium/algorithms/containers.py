@@ -19,7 +19,7 @@ from podium.algorithms.cgroups import ControlGroup
 from podium.algorithms.confinement import Confined, Confinement, Exit
 from podium.algorithms.launching import Launch, attached
 from podium.algorithms.specs import Algorithm, Allowance, Bind
-from podium.algorithms.surroundings import UNBUFFERED, limits_of_threads, refuse_hidden, whole
+from podium.algorithms.surroundings import limits_of_threads, printing, refuse_hidden, whole
 from podium.algorithms.walls import NOBODY
 from podium.algorithms.watching import Watched
 from podium.model import InputError
@@ -125,7 +125,7 @@ class Containers(Confinement):
             options += ["--cpus", f"{allowance.processors:g}"]
         if allowance.gpu:
             options += ["--device", "nvidia.com/gpu=all"] if self._podman else ["--gpus", "all"]
-        values = {"HOME": "/tmp", "TMPDIR": "/tmp", **UNBUFFERED, **limits_of_threads(allowance)}
+        values = {"HOME": "/tmp", "TMPDIR": "/tmp", **printing(algorithm), **limits_of_threads(allowance)}
         values |= algorithm.environment
         for name, value in values.items():
             options += ["--env", f"{name}={value}"]

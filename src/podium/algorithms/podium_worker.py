@@ -9,6 +9,7 @@ Whatever your code or its libraries print goes to the log.
 
 import json
 import os
+import sys
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 _ASKED, _ANSWERS = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
 os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
 os.dup2(2, 1)
+sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # in the log, even if it is killed
 
 
 def answer_cases(predict: Callable[[str, str], object]) -> None:

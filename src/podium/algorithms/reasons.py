@@ -30,12 +30,12 @@ class BrokenError(Exception):
         self.ending, self.reason, self.goes_on = ending, reason, goes_on
 
 
-def explained(problem: str, log: Path) -> str:
-    """Return what went wrong, followed by the end of the log."""
+def explained(problem: str, log: Path, *, since: int = 0) -> str:
+    """Return what went wrong, followed by the end of the log; what is in its first bytes was said of other cases."""
     problem = shown(problem)
     if len(problem) > LONGEST // 2:
         problem = f"{problem[: LONGEST // 2 - 2]} …"
-    said = " | ".join(line for line in _last_lines(log) if not problem.endswith(f": {line}"))
+    said = " | ".join(line for line in _last_lines(log, since) if not problem.endswith(f": {line}"))
     room = LONGEST - len(problem) - 2
     if len(said) > room:
         said = f"… {said[2 - room :]}"
@@ -47,10 +47,10 @@ def shown(text: str) -> str:
     return printable(" ".join(text.split()))
 
 
-def _last_lines(log: Path) -> list[str]:
+def _last_lines(log: Path, since: int) -> list[str]:
     try:
         with log.open("rb") as file:
-            file.seek(max(0, file.seek(0, 2) - _LAST_BYTES))
+            file.seek(max(since, file.seek(0, 2) - _LAST_BYTES))
             end = file.read(_LAST_BYTES).decode(errors="replace")
     except FileNotFoundError:
         return []

@@ -13,10 +13,10 @@ from podium.model import InputError
 
 __all__ = [
     "SYSTEM_FOLDERS",
-    "UNBUFFERED",
     "environment_folders",
     "hides",
     "limits_of_threads",
+    "printing",
     "program_of",
     "refuse_hidden",
     "variables",
@@ -27,10 +27,6 @@ SYSTEM_FOLDERS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 _GPUS = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
-
-
-UNBUFFERED = {"PYTHONUNBUFFERED": "1"}
-"""What Python prints is in the log even if it is killed."""
 
 
 def program_of(word: str, folder: Path | None) -> Path:
@@ -129,11 +125,19 @@ def limits_of_threads(allowance: Allowance) -> dict[str, str]:
     return dict.fromkeys(_THREADS, str(math.ceil(allowance.processors))) if allowance.processors else {}
 
 
+def printing(algorithm: Algorithm) -> dict[str, str]:
+    """Return what has Python print at once, so that it is in the log even if it is killed.
+
+    Where standard output is for answers, whoever takes it over sees to that, and lets what was printed before go there.
+    """
+    return {"PYTHONUNBUFFERED": "1"} if algorithm.protocol == "case" and not algorithm.function else {}
+
+
 def variables(algorithm: Algorithm, program: Path, *, home: str, allowance: Allowance) -> dict[str, str]:
     """Return all variables that a command sees."""
     path = _PATH if _of_the_system(program) else f"{program.parent}:{_PATH}"
     values = {"PATH": path, "HOME": home, "TMPDIR": home, "LANG": "C.UTF-8", "USER": "podium", "LOGNAME": "podium"}
-    values |= UNBUFFERED
+    values |= printing(algorithm)
     values |= limits_of_threads(allowance)
     if allowance.gpu:
         values |= {name: os.environ[name] for name in _GPUS if name in os.environ}
