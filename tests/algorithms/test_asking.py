@@ -13,6 +13,7 @@ from podium.algorithms.specs import Algorithm, Allowance, Ending
 from podium.model import InputError
 
 pytestmark = pytest.mark.slow
+FOLDERS = ("inputs", "outputs", "answers", "unseen")
 
 
 @pytest.fixture
@@ -172,7 +173,7 @@ def test_the_answer_lies_there_until_the_next_is_asked_for(trial):
     outcomes = trial.asking(DOUBLES, {"a": 1, "b": 2}, protocol="case")
     first = next(outcomes).answer
     assert first.read_text() == "2"
-    assert {path.name for path in trial.scratch.rglob("*")} == {"inputs", "outputs", "answers", "a", "answer.txt"}
+    assert {path.name for path in trial.scratch.rglob("*")} == {*FOLDERS, "a", "answer.txt"}
     second = next(outcomes).answer
     assert not first.exists()
     assert second.read_text() == "4"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,19 @@ class DoublingInside(Doubling):
     """The same, with answers among the inputs."""
 
     answers_inside = "preds"
+
+
+class DoublingSlowly(Doubling):
+    """The same, but inputs take a while to be written, and answers lie in a folder."""
+
+    def lay_out(self, question: Question, folder: Path) -> None:
+        """Write the inputs, and dawdle."""
+        super().lay_out(question, folder)
+        time.sleep(0.3)
+
+    def answer(self, question: Question, folder: Path) -> Path:
+        """Return inside/answer.txt."""
+        return super().answer(question, folder / "inside")
 
 
 INTERFACE = Doubling()

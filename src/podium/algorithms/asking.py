@@ -203,6 +203,8 @@ class _Many(_Asking):
             with self._laid_out(question, watch) as places:
                 answer = self.asked(question, places, watch)
         except BrokenError as error:
+            if not error.goes_on:
+                self.session.stop(watch)
             ending, reason = error.ending, explained(error.reason, self.session.log)
         if last:
             self.finish(watch)

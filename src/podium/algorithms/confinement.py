@@ -59,6 +59,14 @@ class Confined(ABC):
         """Return the processor seconds and the peak of memory of all its processes so far, where they can be told."""
         return None, None
 
+    def hold(self) -> bool:
+        """Let nothing of it run until `go_on`, and return whether nothing does; by default, it cannot be held."""
+        return True
+
+    def go_on(self) -> None:
+        """Let run again what was held."""
+        return
+
     @abstractmethod
     def wait(self, seconds: float) -> Exit:
         """Wait until it ends by itself, breaks a limit or its time is over, which ends it: nothing of it is left."""
