@@ -105,6 +105,11 @@ def test_no_output(trial):
     assert (outcome.ending, outcome.reason) == (Ending.NO_OUTPUT, "there is no answer.txt for a")
 
 
+def test_what_is_no_answer_is_wrong_output(trial):
+    [(outcome, _)] = trial.asked(DOUBLES.replace("answer.txt", "other.txt"), {"a": 1}, protocol="case")
+    assert (outcome.ending, outcome.reason) == (Ending.WRONG_OUTPUT, "there is no answer.txt for a")
+
+
 @pytest.mark.parametrize("protocol", ["case", "many"])
 @pytest.mark.parametrize(
     "write",
@@ -192,7 +197,7 @@ def test_nothing_is_left_where_it_is_left_early(trial, protocol):
 
 def test_an_interrupt_ends_everything(trial):
     class Interrupted(Doubling):
-        def answer(self, question, folder):  # noqa: ARG002
+        def answer(self, question, folder):  # noqa: ARG002  # what every challenge is given
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -46,7 +46,7 @@ class Doubling(Interface):
         frames = (np.full(SHAPE, index, np.float32) for index in range(number))
         return {"rate": 4.5, "first": np.full(SHAPE, 7, np.uint8)}, frames
 
-    def write_frames(self, question: Question, answers: Iterator[npt.NDArray[Any]], inputs: Path, folder: Path) -> None:  # noqa: ARG002
+    def write_frames(self, question: Question, answers: Iterator[npt.NDArray[Any]], inputs: Path, folder: Path) -> None:  # noqa: ARG002  # what every challenge is given
         """Write all answers to answer.npy."""
         masks = []
         for index, mask in enumerate(answers):

@@ -134,7 +134,9 @@ class _Asking(ABC):
         try:
             return self.interface.answer(question, places.answer)
         except InputError as error:
-            raise BrokenError(Ending.NO_OUTPUT, error.problem, goes_on=True) from None
+            written = any(path.is_file() for path in places.answer.rglob("*"))
+            ending = Ending.WRONG_OUTPUT if written else Ending.NO_OUTPUT
+            raise BrokenError(ending, error.problem, goes_on=True) from None
 
 
 class _OneByOne(_Asking):
@@ -142,7 +144,7 @@ class _OneByOne(_Asking):
 
     program: Confined | None = None
 
-    def outcome(self, question: Question, *, last: bool) -> Outcome:  # noqa: ARG002
+    def outcome(self, question: Question, *, last: bool) -> Outcome:  # noqa: ARG002  # each is the last of its start
         if self.warm_up:
             self.warm_up = False
             self._asked(question)

@@ -90,7 +90,7 @@ class Confinement(ABC):
     def prepare(self, algorithm: Algorithm) -> None:
         """Load an image, or find the command; raise InputError where it cannot be run."""
 
-    def identity(self, algorithm: Algorithm) -> str:  # noqa: ARG002
+    def identity(self, algorithm: Algorithm) -> str:  # noqa: ARG002  # what every confinement is given
         """Return the digest of a prepared image that is known by its name, which may come to mean another; else ""."""
         return ""
 

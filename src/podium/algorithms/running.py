@@ -123,7 +123,7 @@ def run_algorithms(
     Raises
     ------
     KeyboardInterrupt
-        Somebody stopped it, by SIGINT or SIGTERM. What is done is kept, and nothing is left running.
+        Somebody stopped it, by SIGINT, SIGTERM or SIGHUP. What is done is kept, and nothing is left running.
     """
     everybody = [*([baseline] if baseline else []), *algorithms]
     interface = _interface(challenge)
@@ -140,7 +140,8 @@ def run_algorithms(
             _clear(out)
         (out / _MARK).touch()
         scratch = out.absolute() / _SCRATCH  # a program is started elsewhere
-        remove(scratch, aside=out)  # of a run that was killed
+        for left in (scratch, *out.glob(".removed-*")):  # of a run that was killed
+            remove(left, aside=out)
         stack.callback(remove, scratch, aside=out)
         scratch.mkdir()
         growing = None
@@ -334,7 +335,7 @@ def _check_baseline(timing: TeamTiming) -> None:
 
 @contextmanager
 def _stoppable() -> Iterator[None]:
-    """Let SIGTERM end a run as Ctrl-C does, and both at once, however libraries have dealt with signals so far."""
+    """Let SIGTERM and a closed terminal end a run as Ctrl-C does, at once, however libraries deal with signals."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -343,7 +344,10 @@ def _stoppable() -> Iterator[None]:
         raise KeyboardInterrupt
 
     # Polars has SIGINT handled so that a thread that waits without a time limit goes on waiting.
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup has it
+        numbers.append(signal.SIGHUP)
+    before = {number: signal.signal(number, stop) for number in numbers}
     try:
         yield
     finally:
