@@ -333,6 +333,27 @@ def test_answers_become_one_file_where_that_is_a_submission(places, keep):
     assert again.run.measurements.equals(ran.run.measurements)
 
 
+@pytest.mark.parametrize("challenge", [AskedLandmarks(), Joined()])
+def test_what_was_not_kept_is_not_verified_and_the_rest_is(places, challenge):
+    ran = run(places, python("a"), python("b", CRASH + ANSWER), challenge=challenge)
+    verification = ran.run.verify()
+    assert verification.nothing_differs, verification
+    assert verification.not_kept == ("a", "b")
+    assert json.loads((places["out"] / "run" / "run.json").read_text())["submissions"]["a"]["kept"] is False
+    (places["truth"] / "001.txt").write_text("0 0 1")
+    assert ran.run.verify().inputs == (("the truth", "001.txt", "has changed"),)
+
+
+@pytest.mark.parametrize("challenge", [AskedLandmarks(), Joined()])
+def test_what_was_kept_is_verified(places, challenge):
+    ran = run(places, python("a"), challenge=challenge, keep=True)
+    verification = ran.run.verify()
+    assert (verification.nothing_differs, verification.not_kept) == (True, ())
+    assert '"kept"' not in (places["out"] / "run" / "run.json").read_text()
+    shutil.rmtree(places["out"] / "submissions" / "a")
+    assert ran.run.verify().inputs
+
+
 def test_one_file_that_was_kept_is_measured_once_there_is_a_truth(places):
     run(places, challenge=Joined(), measured=False)
     seen = []

@@ -24,7 +24,7 @@ from typing import TypeAlias
 from podium.algorithms.confinement import Confinement
 from podium.algorithms.machine import Hardware
 from podium.algorithms.removing import remove
-from podium.algorithms.specs import Algorithm, Allowance
+from podium.algorithms.specs import Algorithm, Allowance, Ending
 from podium.algorithms.teams import Ask, TeamRun, Way
 from podium.algorithms.timings import TeamTiming, comparability, read_timings
 from podium.io import csv_text, write_text
@@ -206,6 +206,11 @@ def _together(
             {name: timing.role for name, timing in whole.items()},
             loading={name: timing.loading for name, timing in whole.items() if timing.loading is not None},
             options=options,
+            not_kept=[
+                name
+                for name, timing in whole.items()
+                if not _kept(out / "submissions" / name, timing, joined=_interface(challenge).joins)
+            ],
             failures=[
                 (name, case, timing.cases[case].reason)
                 for name, timing in whole.items()
@@ -214,6 +219,13 @@ def _together(
             ],
         )
     return AlgorithmRuns(out, timings, run, tuple(warnings))
+
+
+def _kept(predictions: Path, timing: TeamTiming, *, joined: bool) -> bool:
+    """Return whether all predictions of a team are there; those that were joined are one file."""
+    names = {case.prediction for case in timing.cases.values() if case.ending is Ending.ANSWERED}
+    there = {path.name for path in predictions.glob("*")}
+    return bool(there) or not names if joined else names <= there
 
 
 def _interface(challenge: Challenge) -> Interface:
