@@ -16,6 +16,7 @@ from programs import MEBIBYTE, SMALL, Stage, nothing_left
 
 from podium.algorithms import containers
 from podium.algorithms.choosing import confinement_for
+from podium.algorithms.confinement import UnusableError
 from podium.algorithms.containers import Containers
 from podium.algorithms.processes import marked
 from podium.algorithms.recording import LARGEST_LOG
@@ -316,8 +317,24 @@ def test_images_that_cannot_be_used_are_refused(engine, tmp_path):
     with pytest.raises(InputError, match=r"no image 'localhost/none:1'.*podman pull"):
         engine.prepare(Algorithm("team", image="localhost/none:1"))
     (tmp_path / "broken.tar").write_bytes(b"no archive")
-    with pytest.raises(InputError, match="podman load"):
+    with pytest.raises(UnusableError, match="podman load"):
         engine.prepare(Algorithm("team", image=str(tmp_path / "broken.tar")))
+
+
+@heavy
+@pytest.mark.parametrize("entry", ['["/nothing/here"]', '["/"]', "[]"])
+def test_an_image_with_nothing_to_start_is_its_own_fault(root_folder, entry):
+    name = f"{IMAGE}:nothing"
+    with subprocess.Popen(["tar", "-C", root_folder, "-c", "."], stdout=subprocess.PIPE) as packed:
+        podman("import", "--change", f"ENTRYPOINT {entry}", "-", name, stdin=packed.stdout)
+    engine = Containers(PODMAN)
+    try:
+        with pytest.raises(UnusableError):
+            engine.prepare(Algorithm("team", image=name))
+    finally:
+        engine.close()
+        podman("rmi", name)
+    assert f"-{os.getpid()}-" not in podman("ps", "--all", "--format", "{{.Names}}")
 
 
 @heavy

@@ -23,6 +23,8 @@ from asked_landmarks import (
     write_images,
 )
 
+from podium.algorithms.asking import ask_cases
+from podium.algorithms.confinement import UnusableError
 from podium.algorithms.running import run_algorithms
 from podium.algorithms.specs import Algorithm, Allowance, Ending, Outcome, Spans
 from podium.algorithms.timings import TeamTiming
@@ -213,6 +215,33 @@ def test_inputs_without_truth_are_not_asked_for_and_truth_without_inputs_is_refu
     (places["truth"] / "005.txt").write_text("0 0 0")
     with pytest.raises(InputError, match="there are no inputs of 005, of which there is a truth"):
         run(places)
+
+
+class Broken(PlainConfinement):
+    """An image that cannot be started."""
+
+    def prepare(self, algorithm):
+        """Say so."""
+        if algorithm.name == "b":
+            raise UnusableError("there is nothing to start")
+
+
+@pytest.mark.parametrize("protocol", ["case", "many"])
+def test_what_cannot_be_started_fails_on_every_case_and_others_go_on(places, protocol):
+    """TUS-REC scores 0 where the code cannot run."""
+    images = [python(name, image="image:1", protocol=protocol if name == "b" else "case") for name in "abc"]
+
+    def ask(algorithm, *rest, **given):
+        return (ask_cases if algorithm.name == "b" else ask_plainly)(algorithm, *rest, **given)
+
+    ran = run(places, *images, ask=ask, confinement=Broken())
+    assert len(ran.timings["b"].failures) == len(POINTS)
+    for case in ran.timings["b"].cases.values():
+        assert case.ending is Ending.CRASHED
+        assert "it cannot be started: there is nothing to start" in case.reason
+    assert not ran.timings["a"].failures
+    assert not ran.timings["c"].failures
+    assert {entry.submission: entry.place for entry in ran.run.leaderboard.entries}["b"] is None
 
 
 # Arrays that are handed over.

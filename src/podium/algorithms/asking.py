@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from podium.algorithms import _host
-from podium.algorithms.confinement import Confined, Confinement, Exit
+from podium.algorithms.confinement import Confined, Confinement, Exit, UnusableError
 from podium.algorithms.handing import HandedByProcess
 from podium.algorithms.reasons import BrokenError, explained
 from podium.algorithms.sessions import Session, Watch
@@ -117,9 +117,12 @@ class _Asking(ABC):
             name = {INPUT: "{input}", OUTPUT: "{output}"}.get(bind.target, "")
             if name:
                 words = [word.replace(name, self.confinement.seen(bind)) for word in words]
-        return self.confinement.start(
-            self.algorithm, words, binds=binds, output=output, allowance=self.allowance, log=log, pipes=pipes
-        )
+        try:
+            return self.confinement.start(
+                self.algorithm, words, binds=binds, output=output, allowance=self.allowance, log=log, pipes=pipes
+            )
+        except UnusableError as error:
+            raise BrokenError(Ending.CRASHED, f"it cannot be started: {error.problem}") from None
 
     def words(self) -> list[str]:
         """Return the command."""

@@ -9,8 +9,13 @@ from pathlib import Path
 from typing import IO
 
 from podium.algorithms.specs import Algorithm, Allowance, Bind, Ending
+from podium.model import InputError
 
-__all__ = ["Confined", "Confinement", "Exit"]
+__all__ = ["Confined", "Confinement", "Exit", "UnusableError"]
+
+
+class UnusableError(InputError):
+    """What a team gave cannot be started, by no fault of ours: it fails on every case, and others go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +93,15 @@ class Confinement(ABC):
 
     @abstractmethod
     def prepare(self, algorithm: Algorithm) -> None:
-        """Load an image, or find the command; raise InputError where it cannot be run."""
+        """Load an image, or find the command.
+
+        Raises
+        ------
+        UnusableError
+            An image is broken, or has nothing to start.
+        InputError
+            It cannot be run for another reason.
+        """
 
     def identity(self, algorithm: Algorithm) -> str:  # noqa: ARG002  # what every confinement is given
         """Return the digest of a prepared image that is known by its name, which may come to mean another; else ""."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from podium.algorithms.cgroups import ControlGroup
-from podium.algorithms.confinement import Confined, Confinement, Exit
+from podium.algorithms.confinement import Confined, Confinement, Exit, UnusableError
 from podium.algorithms.launching import Launch, attached
 from podium.algorithms.specs import Algorithm, Allowance, Bind
 from podium.algorithms.surroundings import limits_of_threads, refuse_hidden, whole
@@ -30,6 +30,7 @@ __all__ = ["Container", "Containers", "give_away", "take_back"]
 _numbers = itertools.count()
 _END_SECONDS = 20.0
 _NOT_YET = "0001-01-01"
+_NOTHING_TO_START = ("command that was not found", "OCI permission denied", "no command or entrypoint")  # in an image
 _PODMAN_WAYS = ((), ("--cgroup-manager", "cgroupfs"), ("--runtime", "runc", "--cgroup-manager", "cgroupfs"))
 
 
@@ -176,7 +177,10 @@ class Containers(Confinement):
             return image
         before, identities = self._known_images(), self._say("images", "--no-trunc", "--quiet").split()
         with _unpacked(path) as archive:
-            said = self._say("load", stdin=archive)
+            try:
+                said = self._say("load", stdin=archive)
+            except InputError as error:
+                raise UnusableError(str(error), path=path) from None
         lines = (match[1] for match in re.finditer(r"Loaded image[^:]*:(.*)", said))
         names = [name.strip() for line in lines for name in line.split(",")]
         after = self._known_images()
@@ -184,7 +188,7 @@ class Containers(Confinement):
             identity = after.get(name, name)
             self._brought.append((name, identity, before.get(name), identity not in identities))
         if len(names) != 1:
-            raise InputError(f"a file of one image is needed; this one holds {len(names)}", path=path)
+            raise UnusableError(f"a file of one image is needed; this one holds {len(names)}", path=path)
         return after.get(names[0], names[0])
 
     def _volumes(self, image: str) -> list[str]:
@@ -193,7 +197,7 @@ class Containers(Confinement):
             json.loads(self._say("image", "inspect", "--format", "{{json .Config.Volumes}}", image) or "{}") or {}
         )
         if any(mark in folder for folder in declared for mark in ",:"):
-            raise InputError(f"an image has volumes that cannot be made: {shortened(sorted(declared))}", path=image)
+            raise UnusableError(f"it has volumes that cannot be made: {shortened(sorted(declared))}", path=image)
         return sorted(declared)
 
     def _known_images(self) -> dict[str, str]:
@@ -215,6 +219,8 @@ class Containers(Confinement):
                 self._say("create", "--name", name, *options, image, *algorithm.command)
                 self._say("init", name)
             except InputError as error:
+                if any(words in str(error) for words in _NOTHING_TO_START):
+                    raise UnusableError(str(error)) from None
                 problem = problem or str(error)
             else:
                 return

@@ -19,9 +19,9 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from podium.algorithms.confinement import Confinement
+from podium.algorithms.confinement import Confined, Confinement, UnusableError
 from podium.algorithms.machine import Hardware
 from podium.algorithms.removing import remove
 from podium.algorithms.specs import Algorithm, Allowance, Ending
@@ -318,10 +318,32 @@ def _confined_in_turn(
     with ExitStack() as stack:
         ready = [stack.enter_context(_confined(algorithm, confine, hidden)) for algorithm in algorithms]
         for algorithm, confinement in zip(algorithms, ready, strict=True):
+            place = confinement
             if algorithm.image:
-                confinement.prepare(algorithm)
-            yield algorithm, confinement
+                try:
+                    confinement.prepare(algorithm)
+                except UnusableError as error:
+                    place = _Unusable(error)
+            yield algorithm, place
             confinement.close()
+
+
+class _Unusable(Confinement):
+    """Where what cannot be started is not started."""
+
+    isolated = True
+
+    def __init__(self, error: UnusableError) -> None:
+        self._error = error
+
+    def prepare(self, algorithm: Algorithm) -> None:
+        """Nothing is brought in."""
+
+    def start(self, algorithm: Algorithm, words: Sequence[str], **given: Any) -> Confined:  # noqa: ARG002  # as others
+        raise self._error
+
+    def close(self) -> None:
+        """Nothing was brought in."""
 
 
 @contextmanager
