@@ -13,6 +13,7 @@ from podium.algorithms.specs import Algorithm, Allowance, Ending
 from podium.model import InputError
 
 pytestmark = pytest.mark.slow
+FOLDERS = ("inputs", "outputs", "answers", "unseen")
 
 
 @pytest.fixture
@@ -104,6 +105,11 @@ def test_no_output(trial):
     assert (outcome.ending, outcome.reason) == (Ending.NO_OUTPUT, "there is no answer.txt for a")
 
 
+def test_what_is_no_answer_is_wrong_output(trial):
+    [(outcome, _)] = trial.asked(DOUBLES.replace("answer.txt", "other.txt"), {"a": 1}, protocol="case")
+    assert (outcome.ending, outcome.reason) == (Ending.WRONG_OUTPUT, "there is no answer.txt for a")
+
+
 @pytest.mark.parametrize("protocol", ["case", "many"])
 @pytest.mark.parametrize(
     "write",
@@ -172,7 +178,7 @@ def test_the_answer_lies_there_until_the_next_is_asked_for(trial):
     outcomes = trial.asking(DOUBLES, {"a": 1, "b": 2}, protocol="case")
     first = next(outcomes).answer
     assert first.read_text() == "2"
-    assert {path.name for path in trial.scratch.rglob("*")} == {"inputs", "outputs", "answers", "a", "answer.txt"}
+    assert {path.name for path in trial.scratch.rglob("*")} == {*FOLDERS, "a", "answer.txt"}
     second = next(outcomes).answer
     assert not first.exists()
     assert second.read_text() == "4"
@@ -191,7 +197,7 @@ def test_nothing_is_left_where_it_is_left_early(trial, protocol):
 
 def test_an_interrupt_ends_everything(trial):
     class Interrupted(Doubling):
-        def answer(self, question, folder):  # noqa: ARG002
+        def answer(self, question, folder):  # noqa: ARG002  # what every challenge is given
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -1,8 +1,11 @@
 """The protocols with commands behind bubblewrap's walls, or kept together without."""
 
+import textwrap
+
 import pytest
 from asked import Trial
-from asked_programs import DOUBLES, FRAMES, FUNCTION, MANY
+from asked_programs import BY_HAND, DOUBLES, FRAMES, FUNCTION, MANY
+from doubling import DoublingSlowly
 
 from podium.algorithms.commands import Bubblewrapped, Unconfined
 from podium.algorithms.specs import Allowance, Ending
@@ -86,3 +89,69 @@ def test_who_is_fed_frame_by_frame_finds_no_file(tmp_path):
     script = LOOK + FRAMES.replace("        return", "        assert seen() == [], seen()\n        return")
     results = trial.asked(script, {"a": 3, "b": 2}, protocol="frames")
     assert [outcome.reason for outcome, _ in results] == ["", ""]
+
+
+# While it is not asked, time stands still for a program that is started once.
+
+
+LATE = """
+    import threading
+    say({"podium": 1, "ready": True})
+    seen = {}
+
+    def look():
+        while True:
+            for name in "abc":
+                if (Path(sys.argv[1]) / name).exists():
+                    seen.setdefault(name, time.perf_counter())
+
+    threading.Thread(target=look, daemon=True).start()
+    for line in sys.stdin:
+        begin = time.perf_counter()
+        question = json.loads(line)
+        output = Path(question["output"])
+        for number in range(40):
+            (output / str(number)).touch()
+            os.truncate(output / str(number), 10**7)
+        (output / "inside").mkdir()
+        (output / "inside" / "answer.txt").write_text(str(begin - seen.get(question["case"], begin)))
+        say({"done": question["case"]})
+        time.sleep(0.05)
+        if output.exists():
+            (output / "inside" / "answer.txt").write_text("thought of after the clock stopped")
+"""
+
+
+def test_nothing_is_done_while_the_clock_stands(trial):
+    """Neither is an answer made better when it was given, nor does anybody see inputs before the clock runs."""
+    results = trial.asked(
+        textwrap.dedent(BY_HAND) + textwrap.dedent(LATE), {"a": 1, "b": 2}, interface=DoublingSlowly()
+    )
+    assert [outcome.reason for outcome, _ in results] == ["", ""]
+    assert all(float(content) < 0.2 for _, content in results), results
+
+
+SPOILING = """
+    import contextlib, os, threading
+    import numpy as np
+
+    def spoil():
+        while True:
+            for name in "abc":
+                with contextlib.suppress(OSError):
+                    os.makedirs(f"/output/{name}/spoilt")
+
+    def predict(number):
+        threading.Thread(target=spoil, daemon=True).start()
+        return {"double": np.array(number)}
+"""
+
+
+@walled
+def test_who_writes_where_it_was_not_asked_costs_its_own_case(tmp_path):
+    """A function is not stopped between its cases, since it hands over its arrays; it is ended."""
+    trial = Trial(tmp_path, Bubblewrapped())
+    results = trial.asked(SPOILING, {"a": 1, "b": 2, "c": 3}, protocol="function", interface=DoublingSlowly())
+    endings = [outcome.ending for outcome, _ in results]
+    assert endings == [Ending.ANSWERED, Ending.WRONG_OUTPUT, Ending.ANSWERED], results
+    assert "it wrote where it was not asked to" in results[1][0].reason

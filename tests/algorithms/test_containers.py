@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 from programs import MEBIBYTE, SMALL, Stage, nothing_left
 
+from podium.algorithms import containers
 from podium.algorithms.choosing import confinement_for
+from podium.algorithms.confinement import UnusableError
 from podium.algorithms.containers import Containers
 from podium.algorithms.processes import marked
 from podium.algorithms.recording import LARGEST_LOG
@@ -281,7 +283,7 @@ def known_images():
 
 @heavy
 def test_it_ends_when_we_are_killed(archive, tmp_path):
-    """What a Podium that was killed leaves running, the next one ends."""
+    """Nothing runs on when a Podium was killed; what it could not remove, the next one does."""
     code = f"""
 import sys, time
 sys.path.insert(0, {str(Path(__file__).parents[1] / "support")!r})
@@ -297,10 +299,16 @@ time.sleep(300)
         marker = f"PODIUM_TEST={other.stdout.readline().strip()}"
         assert marked(marker)
         other.kill()
+    limit = time.monotonic() + 60
+    while marked(marker) or f"-{other.pid}-" in podman("ps", "--all", "--format", "{{.Names}}"):
+        assert time.monotonic() < limit, "it runs on"
+        time.sleep(0.1)
+    left = f"{containers._space()}-{other.pid}-1-0"
+    podman("create", "--name", left, f"{IMAGE}:1")
     engine = Containers(PODMAN)
     engine.prepare(Algorithm("team", image=str(archive)))
     engine.close()
-    assert marked(marker) == []
+    assert left not in podman("ps", "--all", "--format", "{{.Names}}")
     podman("rmi", f"{IMAGE}:1")
 
 
@@ -309,8 +317,49 @@ def test_images_that_cannot_be_used_are_refused(engine, tmp_path):
     with pytest.raises(InputError, match=r"no image 'localhost/none:1'.*podman pull"):
         engine.prepare(Algorithm("team", image="localhost/none:1"))
     (tmp_path / "broken.tar").write_bytes(b"no archive")
-    with pytest.raises(InputError, match=r"broken\.tar: this is no whole image \(podman load: .*podman save"):
+    with pytest.raises(UnusableError, match=r"broken\.tar: this is no whole image \(podman load: .*podman save"):
         engine.prepare(Algorithm("team", image=str(tmp_path / "broken.tar")))
+
+
+@heavy
+@pytest.mark.parametrize("entry", ['["/nothing/here"]', '["/"]', "[]"])
+def test_an_image_with_nothing_to_start_is_its_own_fault(root_folder, entry):
+    name = f"{IMAGE}:nothing"
+    with subprocess.Popen(["tar", "-C", root_folder, "-c", "."], stdout=subprocess.PIPE) as packed:
+        podman("import", "--change", f"ENTRYPOINT {entry}", "-", name, stdin=packed.stdout)
+    engine = Containers(PODMAN)
+    try:
+        with pytest.raises(UnusableError):
+            engine.prepare(Algorithm("team", image=name))
+    finally:
+        engine.close()
+        podman("rmi", name)
+    assert f"-{os.getpid()}-" not in podman("ps", "--all", "--format", "{{.Names}}")
+
+
+@heavy
+def test_what_an_image_declares_to_be_written_to_is_no_disk_of_ours(root_folder, tmp_path):
+    """It has what lies there in the image, is within its memory, and goes with the container."""
+    (root_folder / "model").mkdir()
+    (root_folder / "model" / "weights").write_text("42")
+    volumes, name = podman("volume", "ls", "--quiet"), f"{IMAGE}:volumes"
+    with subprocess.Popen(["tar", "-C", root_folder, "-c", "."], stdout=subprocess.PIPE) as packed:
+        changes = (word for folder in ("/model", "/scratch", "/output") for word in ("--change", f"VOLUME {folder}"))
+        podman("import", *changes, "-", name, stdin=packed.stdout)
+    shutil.rmtree(root_folder / "model")
+    stage = Image(tmp_path, Containers(PODMAN))
+    stage.archive = name
+    try:
+        writing = (
+            "cp /model/weights {output}; for i in $(seq 9); do dd if=/dev/zero of=/scratch/$i bs=1M count=12; done"
+        )
+        end = stage.run("sh", "-c", f"{writing}; echo; du -sm /scratch", allowance=SMALL)
+    finally:
+        podman("rmi", name)
+    assert end.ending in (Ending.ANSWERED, Ending.OUT_OF_MEMORY)
+    assert (stage.output / "weights").read_text() == "42"
+    assert end.ending is Ending.OUT_OF_MEMORY or int(stage.said().split()[-2]) <= 48, "half of its memory"
+    assert podman("volume", "ls", "--quiet") == volumes
 
 
 FAKE = """#!/bin/sh
@@ -379,10 +428,10 @@ def test_how_docker_is_called(fake, tmp_path):
         == [
             f"start --attach --interactive {name}",
             f"container inspect {name}",
-            f"rm --force {name}",
+            f"rm --force --volumes {name}",
             f"container inspect {name}",
         ]
-        or f"rm --force {name}" in fake.calls()
+        or f"rm --force --volumes {name}" in fake.calls()
     )
 
 

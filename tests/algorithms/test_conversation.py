@@ -61,7 +61,7 @@ class Silent(Confined):
         """Return how it ended."""
         return Exit(Ending.CRASHED, "exit code 1")
 
-    def wait(self, seconds):  # noqa: ARG002
+    def wait(self, seconds):  # noqa: ARG002  # what every program is given
         """Return how it ended."""
         return self.broken()
 

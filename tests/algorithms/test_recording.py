@@ -1,6 +1,7 @@
 """What is kept of what a program says."""
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -25,6 +26,15 @@ def test_the_beginning_and_the_end_are_kept(tmp_path, piece):
     assert content.endswith(last)
     assert note in log
     assert len(first) > 500_000 < len(last)
+
+
+def test_a_program_goes_on_where_there_is_no_room_for_its_log():
+    reading, writing = os.pipe()
+    recorder = Recorder(reading, Path("/dev/full"))
+    for _ in range(100):
+        os.write(writing, bytes(4096))
+    os.close(writing)
+    recorder.finish()
 
 
 def test_a_short_log_is_kept_whole(tmp_path):

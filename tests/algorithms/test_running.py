@@ -23,10 +23,12 @@ from asked_landmarks import (
     write_images,
 )
 
+from podium.algorithms.asking import ask_cases
+from podium.algorithms.confinement import UnusableError
 from podium.algorithms.running import run_algorithms
 from podium.algorithms.specs import Algorithm, Allowance, Ending, Outcome, Spans
 from podium.algorithms.timings import TeamTiming
-from podium.model import Case, Handed, InputError, Role, Value
+from podium.model import Case, Handed, InputError, Question, Role, Value
 from podium.run import evaluate_into
 
 POINTS = {"001": "0 0 0", "002": "3 4 0", "003": "0 0 2", "004": "1 0 0"}
@@ -215,6 +217,33 @@ def test_inputs_without_truth_are_not_asked_for_and_truth_without_inputs_is_refu
         run(places)
 
 
+class Broken(PlainConfinement):
+    """An image that cannot be started."""
+
+    def prepare(self, algorithm):
+        """Say so."""
+        if algorithm.name == "b":
+            raise UnusableError("there is nothing to start")
+
+
+@pytest.mark.parametrize("protocol", ["case", "many"])
+def test_what_cannot_be_started_fails_on_every_case_and_others_go_on(places, protocol):
+    """TUS-REC scores 0 where the code cannot run."""
+    images = [python(name, image="image:1", protocol=protocol if name == "b" else "case") for name in "abc"]
+
+    def ask(algorithm, *rest, **given):
+        return (ask_cases if algorithm.name == "b" else ask_plainly)(algorithm, *rest, **given)
+
+    ran = run(places, *images, ask=ask, confinement=Broken())
+    assert len(ran.timings["b"].failures) == len(POINTS)
+    for case in ran.timings["b"].cases.values():
+        assert case.ending is Ending.CRASHED
+        assert "it cannot be started: there is nothing to start" in case.reason
+    assert not ran.timings["a"].failures
+    assert not ran.timings["c"].failures
+    assert {entry.submission: entry.place for entry in ran.run.leaderboard.entries}["b"] is None
+
+
 # Arrays that are handed over.
 
 
@@ -269,6 +298,22 @@ def test_arrays_are_measured_as_they_are_handed_over(places, challenge, keep, mo
     assert listed(places["out"] / "submissions") == [*files, "f/timing.csv"]
 
 
+@pytest.mark.parametrize("measured", [False, True])
+def test_arrays_that_are_written_are_output_as_any_other(places, measured):
+    """A function may return terabytes that take no memory; those are not written."""
+    huge = {"point": np.broadcast_to(np.zeros(3), (2**20, 2**20, 3))}
+
+    def ask(algorithm, confinement, interface, questions, **given):
+        for question in questions:
+            yield Outcome(question.name, Ending.ANSWERED, spans=Spans(run=1.0), answer=Arrays(question.name, huge))
+
+    ran = run(
+        places, Algorithm("f", function="f.py:predict"), challenge=TakingArrays(), ask=ask, measured=measured, keep=True
+    )
+    assert {case.reason for case in ran.timings["f"].cases.values()} == {"too much output: more than 16 GiB of output"}
+    assert listed(places["out"] / "submissions") == ["f/timing.csv"]
+
+
 # One file for all cases.
 
 
@@ -317,12 +362,38 @@ def test_answers_become_one_file_where_that_is_a_submission(places, keep):
     assert again.run.measurements.equals(ran.run.measurements)
 
 
+@pytest.mark.parametrize("challenge", [AskedLandmarks(), Joined()])
+def test_what_was_not_kept_is_not_verified_and_the_rest_is(places, challenge):
+    ran = run(places, python("a"), python("b", CRASH + ANSWER), challenge=challenge)
+    verification = ran.run.verify()
+    assert verification.nothing_differs, verification
+    assert verification.not_kept == ("a", "b")
+    assert json.loads((places["out"] / "run" / "run.json").read_text())["submissions"]["a"]["kept"] is False
+    (places["truth"] / "001.txt").write_text("0 0 1")
+    assert ran.run.verify().inputs == (("the truth", "001.txt", "has changed"),)
+
+
+@pytest.mark.parametrize("challenge", [AskedLandmarks(), Joined()])
+def test_what_was_kept_is_verified(places, challenge):
+    ran = run(places, python("a"), challenge=challenge, keep=True)
+    verification = ran.run.verify()
+    assert (verification.nothing_differs, verification.not_kept) == (True, ())
+    assert '"kept"' not in (places["out"] / "run" / "run.json").read_text()
+    shutil.rmtree(places["out"] / "submissions" / "a")
+    assert ran.run.verify().inputs
+
+
 def test_one_file_that_was_kept_is_measured_once_there_is_a_truth(places):
     run(places, challenge=Joined(), measured=False)
     seen = []
     ran = run(places, challenge=Joined(), ask=asking(seen), resume=True)
     assert seen == []
     assert ran.run.leaderboard.entries[0].values["distance"] == 2
+
+
+def test_a_file_is_called_after_its_case_whatever_the_team_called_it(places):
+    for name, expected in {"x.txt": "001.txt", "a.b.nii.gz": "001.nii.gz", "002.csv.txt": "001.txt"}.items():
+        assert JoiningInterface().file_name(Question("001"), Path(name)) == expected
 
 
 # A baseline.
@@ -361,18 +432,21 @@ def stop_after(count, action):
     return ask
 
 
+SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+
+
 def interrupt():
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("stop", [interrupt, lambda: os.kill(os.getpid(), signal.SIGTERM)])
+@pytest.mark.parametrize("stop", [interrupt, *(partial(os.kill, os.getpid(), signum) for signum in SIGNALS)])
 @pytest.mark.parametrize("measured", [False, True])
 def test_what_is_done_is_kept_when_it_is_stopped_and_the_rest_is_resumed(places, tmp_path, stop, measured):
     seen, confinement = [], PlainConfinement()
-    before = signal.getsignal(signal.SIGTERM)
+    before = [signal.getsignal(number) for number in SIGNALS]
     with pytest.raises(KeyboardInterrupt):
         run(places, ask=stop_after(2, stop), measured=measured, confinement=confinement)
-    assert signal.getsignal(signal.SIGTERM) is before
+    assert [signal.getsignal(number) for number in SIGNALS] == before
     assert confinement.closed == 1
     assert not (places["out"] / ".scratch").exists()
     assert len(table(places["out"] / "submissions" / "team" / "timing.csv")) == 2

@@ -527,12 +527,12 @@ def test_large_frames_go_through(trial):
     """Larger than any pipe, in both directions."""
 
     class Large(Doubling):
-        def frames(self, inputs):  # noqa: ARG002
+        def frames(self, inputs):  # noqa: ARG002  # what every challenge is given
             generator = np.random.default_rng(1)
             self.sent = [generator.normal(size=(700, 900)) for _ in range(3)]
             return {}, iter(self.sent)
 
-        def write_frames(self, question, answers, inputs, folder):  # noqa: ARG002
+        def write_frames(self, question, answers, inputs, folder):  # noqa: ARG002  # what every challenge is given
             np.save(folder / "answer.npy", np.stack(list(answers)))
 
     interface = Large()
@@ -558,7 +558,7 @@ def test_frames_that_cannot_be_read_cost_nobody_a_case(trial):
 
 def test_frames_that_nobody_takes_are_a_fault_of_the_challenge(trial):
     class Short(Doubling):
-        def write_frames(self, question, answers, inputs, folder):  # noqa: ARG002
+        def write_frames(self, question, answers, inputs, folder):  # noqa: ARG002  # what every challenge is given
             np.save(folder / "answer.npy", next(answers))
 
     with pytest.raises(ValueError, match="a has 3 frames, of which 1 were asked"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,7 @@ class Doubling(Interface):
         frames = (np.full(SHAPE, index, np.float32) for index in range(number))
         return {"rate": 4.5, "first": np.full(SHAPE, 7, np.uint8)}, frames
 
-    def write_frames(self, question: Question, answers: Iterator[npt.NDArray[Any]], inputs: Path, folder: Path) -> None:  # noqa: ARG002
+    def write_frames(self, question: Question, answers: Iterator[npt.NDArray[Any]], inputs: Path, folder: Path) -> None:  # noqa: ARG002  # what every challenge is given
         """Write all answers to answer.npy."""
         masks = []
         for index, mask in enumerate(answers):
@@ -59,6 +60,19 @@ class DoublingInside(Doubling):
     """The same, with answers among the inputs."""
 
     answers_inside = "preds"
+
+
+class DoublingSlowly(Doubling):
+    """The same, but inputs take a while to be written, and answers lie in a folder."""
+
+    def lay_out(self, question: Question, folder: Path) -> None:
+        """Write the inputs, and dawdle."""
+        super().lay_out(question, folder)
+        time.sleep(0.3)
+
+    def answer(self, question: Question, folder: Path) -> Path:
+        """Return inside/answer.txt."""
+        return super().answer(question, folder / "inside")
 
 
 INTERFACE = Doubling()

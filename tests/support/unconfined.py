@@ -94,7 +94,7 @@ class Plain(Confinement):
         *,
         binds: Sequence[Bind],
         output: Path,
-        allowance: Allowance,  # noqa: ARG002
+        allowance: Allowance,  # noqa: ARG002  # what every confinement is given
         log: Path,
         pipes: bool = False,
     ) -> PlainProgram:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from podium.algorithms import _host
-from podium.algorithms.confinement import Confined, Confinement, Exit
+from podium.algorithms.confinement import Confined, Confinement, Exit, UnusableError
 from podium.algorithms.handing import HandedByProcess
 from podium.algorithms.reasons import BrokenError, explained
 from podium.algorithms.sessions import Session, Watch
@@ -117,9 +117,12 @@ class _Asking(ABC):
             name = {INPUT: "{input}", OUTPUT: "{output}"}.get(bind.target, "")
             if name:
                 words = [word.replace(name, self.confinement.seen(bind)) for word in words]
-        return self.confinement.start(
-            self.algorithm, words, binds=binds, output=output, allowance=self.allowance, log=log, pipes=pipes
-        )
+        try:
+            return self.confinement.start(
+                self.algorithm, words, binds=binds, output=output, allowance=self.allowance, log=log, pipes=pipes
+            )
+        except UnusableError as error:
+            raise BrokenError(Ending.CRASHED, f"it cannot be started: {error.problem}") from None
 
     def words(self) -> list[str]:
         """Return the command."""
@@ -134,7 +137,9 @@ class _Asking(ABC):
         try:
             return self.interface.answer(question, places.answer)
         except InputError as error:
-            raise BrokenError(Ending.NO_OUTPUT, error.problem, goes_on=True) from None
+            written = any(path.is_file() for path in places.answer.rglob("*"))
+            ending = Ending.WRONG_OUTPUT if written else Ending.NO_OUTPUT
+            raise BrokenError(ending, error.problem, goes_on=True) from None
 
 
 class _OneByOne(_Asking):
@@ -142,7 +147,7 @@ class _OneByOne(_Asking):
 
     program: Confined | None = None
 
-    def outcome(self, question: Question, *, last: bool) -> Outcome:  # noqa: ARG002
+    def outcome(self, question: Question, *, last: bool) -> Outcome:  # noqa: ARG002  # each is the last of its start
         if self.warm_up:
             self.warm_up = False
             self._asked(question)
@@ -205,6 +210,8 @@ class _Many(_Asking):
             with self._laid_out(question, watch) as places:
                 answer = self.asked(question, places, watch)
         except BrokenError as error:
+            if not error.goes_on:
+                self.session.stop(watch)
             log = self.session.log
             ending, reason = error.ending, explained(error.reason, log, since=since if log == earlier else 0)
         if last:

@@ -163,7 +163,7 @@ class Unconfined(Confinement):
         algorithm: Algorithm,
         words: Sequence[str],
         *,
-        binds: Sequence[Bind],  # noqa: ARG002
+        binds: Sequence[Bind],  # noqa: ARG002  # nothing is mounted
         output: Path,
         allowance: Allowance,
         log: Path,

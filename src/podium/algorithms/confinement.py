@@ -9,8 +9,13 @@ from pathlib import Path
 from typing import IO
 
 from podium.algorithms.specs import Algorithm, Allowance, Bind, Ending
+from podium.model import InputError
 
-__all__ = ["Confined", "Confinement", "Exit"]
+__all__ = ["Confined", "Confinement", "Exit", "UnusableError"]
+
+
+class UnusableError(InputError):
+    """What a team gave cannot be started, by no fault of ours: it fails on every case, and others go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,14 @@ class Confined(ABC):
         """Return the processor seconds and the peak of memory of all its processes so far, where they can be told."""
         return None, None
 
+    def hold(self) -> bool:
+        """Let nothing of it run until `go_on`, and return whether nothing does; by default, it cannot be held."""
+        return True
+
+    def go_on(self) -> None:
+        """Let run again what was held."""
+        return
+
     @abstractmethod
     def wait(self, seconds: float) -> Exit:
         """Wait until it ends by itself, breaks a limit or its time is over, which ends it: nothing of it is left."""
@@ -80,9 +93,17 @@ class Confinement(ABC):
 
     @abstractmethod
     def prepare(self, algorithm: Algorithm) -> None:
-        """Load an image, or find the command; raise InputError where it cannot be run."""
+        """Load an image, or find the command.
 
-    def identity(self, algorithm: Algorithm) -> str:  # noqa: ARG002
+        Raises
+        ------
+        UnusableError
+            An image is broken, or has nothing to start.
+        InputError
+            It cannot be run for another reason.
+        """
+
+    def identity(self, algorithm: Algorithm) -> str:  # noqa: ARG002  # what every confinement is given
         """Return the digest of a prepared image that is known by its name, which may come to mean another; else ""."""
         return ""
 

@@ -16,19 +16,21 @@ from pathlib import Path
 from typing import Any
 
 from podium.algorithms.cgroups import ControlGroup
-from podium.algorithms.confinement import Confined, Confinement, Exit
+from podium.algorithms.confinement import Confined, Confinement, Exit, UnusableError
 from podium.algorithms.launching import Launch, attached
 from podium.algorithms.specs import Algorithm, Allowance, Bind
 from podium.algorithms.surroundings import limits_of_threads, printing, refuse_hidden, whole
 from podium.algorithms.walls import NOBODY
 from podium.algorithms.watching import Watched
 from podium.model import InputError
+from podium.model.errors import shortened
 
 __all__ = ["Container", "Containers", "give_away", "take_back"]
 
 _numbers = itertools.count()
 _END_SECONDS = 20.0
 _NOT_YET = "0001-01-01"
+_NOTHING_TO_START = ("command that was not found", "OCI permission denied", "no command or entrypoint")  # in an image
 _PODMAN_WAYS = ((), ("--cgroup-manager", "cgroupfs"), ("--runtime", "runc", "--cgroup-manager", "cgroupfs"))
 
 
@@ -82,14 +84,16 @@ class Containers(Confinement):
         """Start a container."""
         give_away(output)
         name = _container_name()
-        options = self.options(algorithm, binds=binds, allowance=allowance)
         image = self._images.get(algorithm.image, algorithm.image)
+        options = self.options(algorithm, binds=binds, allowance=allowance, volumes=self._volumes(image))
+        guard = _Guard(self._words(*self._removal(name)))
         try:
             self._say("create", "--name", name, *options, image, *words)
             launch = attached(self._words("start", "--attach", "--interactive", name), log=log, pipes=pipes)
-            container = Container(self, launch, name, output=output, allowance=allowance, pipes=pipes)
+            container = Container(self, launch, name, guard, output=output, allowance=allowance, pipes=pipes)
         except BaseException:
             self.remove(name)
+            guard.dismiss()
             raise
         container.watch()
         return container
@@ -106,8 +110,13 @@ class Containers(Confinement):
         self._brought.clear()
         self._images.clear()
 
-    def options(self, algorithm: Algorithm, *, binds: Sequence[Bind], allowance: Allowance) -> list[str]:
-        """Return how a container is created."""
+    def options(
+        self, algorithm: Algorithm, *, binds: Sequence[Bind], allowance: Allowance, volumes: Sequence[str] = ()
+    ) -> list[str]:
+        """Return how a container is created.
+
+        Folders that its image wants to write to, `volumes`, are in its memory, and not on a disk of ours.
+        """
         memory, half = (f"{size}b" for size in (allowance.memory_bytes, allowance.temporary_bytes))
         user = f"{NOBODY}:{NOBODY}" if os.geteuid() == 0 else f"{os.geteuid()}:{os.getegid()}"
         options = [
@@ -115,10 +124,13 @@ class Containers(Confinement):
             *("--user", user, "--cap-drop", "ALL"),
             *("--security-opt", "no-new-privileges", "--security-opt", "label=disable", "--log-driver", "none"),
             *("--memory", memory, "--memory-swap", memory, "--pids-limit", str(allowance.processes)),
-            *("--shm-size", half, "--tmpfs", f"/tmp:rw,nosuid,nodev,size={allowance.temporary_bytes},mode=1777"),
+            *("--shm-size", half),
             *("--ulimit", "core=0:0", "--ulimit", _ulimit("fsize", allowance.largest_file_bytes + 512)),
             *("--ulimit", _ulimit("nofile", 2**16), "--ulimit", _ulimit("nproc", max(1024, allowance.processes))),
         ]
+        taken = {bind.target for bind in binds}
+        for folder in dict.fromkeys(("/tmp", *(folder for folder in volumes if folder.rstrip("/") not in taken))):
+            options += ["--tmpfs", f"{folder}:rw,nosuid,nodev,size={allowance.temporary_bytes},mode=1777"]
         if self._podman:
             options += ["--read-only-tmpfs=false", *(() if os.geteuid() == 0 else ("--userns", "keep-id"))]
         if allowance.processors:
@@ -144,13 +156,15 @@ class Containers(Confinement):
 
     def remove(self, name: str) -> None:
         """Remove a container, and see that it is gone."""
-        now = ("--time", "0") if self._podman else ()
         for _ in range(5):
-            self._ask("rm", "--force", *now, name)
+            self._ask(*self._removal(name))
             if not self.inspect(name):
                 return
             time.sleep(0.2)
         raise InputError(f"the container {name} cannot be removed", advice=f"Try: {self._program} rm --force {name}")
+
+    def _removal(self, name: str) -> list[str]:
+        return ["rm", "--force", "--volumes", *(("--time", "0") if self._podman else ()), name]
 
     def _image(self, image: str) -> str:
         """Return the name of an image, which is loaded where it is a file."""
@@ -167,7 +181,7 @@ class Containers(Confinement):
             answer = self._ask("load", stdin=archive)
         if answer.returncode:
             engine = Path(self._program).name
-            raise InputError(
+            raise UnusableError(
                 f"this is no whole image ({engine} load: {' '.join(answer.stderr.split())[:150]} …)",
                 path=path,
                 advice=f"Ask for it again, as {engine} save writes it",
@@ -179,8 +193,17 @@ class Containers(Confinement):
             identity = after.get(name, name)
             self._brought.append((name, identity, before.get(name), identity not in identities))
         if len(names) != 1:
-            raise InputError(f"a file of one image is needed; this one holds {len(names)}", path=path)
+            raise UnusableError(f"a file of one image is needed; this one holds {len(names)}", path=path)
         return after.get(names[0], names[0])
+
+    def _volumes(self, image: str) -> list[str]:
+        """Return the folders that an image declares to be written to, which would be made on a disk of ours."""
+        declared = (
+            json.loads(self._say("image", "inspect", "--format", "{{json .Config.Volumes}}", image) or "{}") or {}
+        )
+        if any(mark in folder for folder in declared for mark in ",:"):
+            raise UnusableError(f"it has volumes that cannot be made: {shortened(sorted(declared))}", path=image)
+        return sorted(declared)
 
     def _known_images(self) -> dict[str, str]:
         lines = self._say("images", "--no-trunc", "--format", "{{.Repository}}:{{.Tag}} {{.ID}}").splitlines()
@@ -190,7 +213,9 @@ class Containers(Confinement):
     def _find_way(self, algorithm: Algorithm) -> None:
         """Find with which options containers can be started here, by preparing one."""
         image = self._images[algorithm.image]
-        options = self.options(algorithm, binds=(), allowance=Allowance(memory_bytes=2**26))
+        options = self.options(
+            algorithm, binds=(), allowance=Allowance(memory_bytes=2**26), volumes=self._volumes(image)
+        )
         problem = ""
         for way in _PODMAN_WAYS:
             self._way = way
@@ -199,6 +224,8 @@ class Containers(Confinement):
                 self._say("create", "--name", name, *options, image, *algorithm.command)
                 self._say("init", name)
             except InputError as error:
+                if any(words in str(error) for words in _NOTHING_TO_START):
+                    raise UnusableError(str(error)) from None
                 problem = problem or str(error)
             else:
                 return
@@ -229,16 +256,41 @@ class Containers(Confinement):
         return answer.stdout
 
 
+class _Guard:
+    """A process that removes a container, should we be killed: an engine lets it run on."""
+
+    def __init__(self, removal: Sequence[str]) -> None:
+        self._process = subprocess.Popen(
+            ["/bin/sh", "-c", 'read -r _ || exec "$@"', "sh", *removal],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    def dismiss(self) -> None:
+        """Let it go, as the container is gone."""
+        self._process.communicate(b"\n")
+
+
 class Container(Watched):
     """A program in a container."""
 
     _root_is_ours = False
 
     def __init__(
-        self, engine: Containers, launch: Launch, name: str, *, output: Path, allowance: Allowance, pipes: bool
+        self,
+        engine: Containers,
+        launch: Launch,
+        name: str,
+        guard: _Guard,
+        *,
+        output: Path,
+        allowance: Allowance,
+        pipes: bool,
     ) -> None:
         super().__init__(launch, output=output, allowance=allowance, pipes=pipes)
-        self._engine, self._name = engine, name
+        self._engine, self._name, self._guard = engine, name, guard
         self._killed_for_memory = False
         state: dict[str, Any] = {}
         while not _has_ended(launch.process.pid):
@@ -266,6 +318,7 @@ class Container(Watched):
         return self._too_much_memory() if self._killed_for_memory else None
 
     def _leave(self) -> None:
+        self._guard.dismiss()
         take_back(self._output)
 
 

@@ -8,10 +8,11 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["descendants", "marked", "processor_seconds", "resident_bytes", "unlinked_bytes"]
+__all__ = ["descendants", "marked", "processor_seconds", "resident_bytes", "stands_still", "unlinked_bytes"]
 
 _PAGE = os.sysconf("SC_PAGESIZE")
 _TICKS = os.sysconf("SC_CLK_TCK")
+_STILL = "TtZXD"  # stopped, traced, ended, or in a call of the kernel after which it stops
 _GONE = (FileNotFoundError, ProcessLookupError, PermissionError, NotADirectoryError)
 
 
@@ -40,6 +41,12 @@ def marked(variable: str) -> list[int]:
         for name in _listed("/proc")
         if name.isdigit() and marker in _read(f"/proc/{name}/environ").encode(errors="surrogateescape").split(b"\0")
     ]
+
+
+def stands_still(process: int) -> bool:
+    """Return whether no thread of a process that was sent SIGSTOP runs code of its own."""
+    tasks = (_read(f"/proc/{process}/task/{task}/stat") for task in _listed(f"/proc/{process}/task"))
+    return all(text.rpartition(")")[2].split()[0] in _STILL for text in tasks if text)
 
 
 def processor_seconds(processes: Iterable[int]) -> float:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections import deque
 from pathlib import Path
+from typing import IO
 
 __all__ = ["LARGEST_LOG", "Recorder"]
 
@@ -29,7 +31,7 @@ class Recorder:
         with self._log.open("wb", buffering=0) as log, os.fdopen(self._source, "rb", buffering=0) as source:
             while piece := source.read(2**16):
                 taken = piece[: first - kept]
-                log.write(taken)
+                self._write(log, taken)
                 kept += len(taken)
                 if len(taken) < len(piece):
                     tail.append(piece[len(taken) :])
@@ -42,8 +44,14 @@ class Recorder:
                     if cut < len(surplus):
                         tail.appendleft(surplus[cut:])
             if left_out:
-                log.write(f"\n[… {left_out} bytes left out …]\n".encode())
-            log.write(b"".join(tail))
+                self._write(log, f"\n[… {left_out} bytes left out …]\n".encode())
+            self._write(log, b"".join(tail))
+
+    @staticmethod
+    def _write(log: IO[bytes], content: bytes) -> None:
+        """Write what there is room for; a program must not stop because it filled the disk that its log lies on."""
+        with contextlib.suppress(OSError):
+            log.write(content)
 
     def finish(self, *, seconds: float = 5.0) -> None:
         """Wait until all that was said is written; not for ever, since somebody may hold the pipe open."""

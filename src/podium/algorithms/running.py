@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from podium.algorithms.confinement import Confinement
+from podium.algorithms.confinement import Confined, Confinement, UnusableError
 from podium.algorithms.machine import Hardware
 from podium.algorithms.removing import remove
-from podium.algorithms.specs import Algorithm, Allowance
+from podium.algorithms.specs import Algorithm, Allowance, Ending
 from podium.algorithms.teams import Ask, TeamRun, Way
 from podium.algorithms.timings import TeamTiming, comparability, read_timings
 from podium.io import csv_text, write_text
@@ -133,7 +133,7 @@ def run_algorithms(
     Raises
     ------
     KeyboardInterrupt
-        Somebody stopped it, by SIGINT or SIGTERM. What is done is kept, and nothing is left running.
+        Somebody stopped it, by SIGINT, SIGTERM or SIGHUP. What is done is kept, and nothing is left running.
     """
     everybody = [*([baseline] if baseline else []), *algorithms]
     interface = _interface(challenge)
@@ -150,7 +150,8 @@ def run_algorithms(
             _clear(out)
         (out / _MARK).touch()
         scratch = out.absolute() / _SCRATCH  # a program is started elsewhere
-        remove(scratch, aside=out)  # of a run that was killed
+        for left in (scratch, *out.glob(".removed-*")):  # of a run that was killed
+            remove(left, aside=out)
         stack.callback(remove, scratch, aside=out)
         scratch.mkdir()
         growing = None
@@ -217,6 +218,11 @@ def _together(
             {name: timing.role for name, timing in whole.items()},
             loading={name: timing.loading for name, timing in whole.items() if timing.loading is not None},
             options=options,
+            not_kept=[
+                name
+                for name, timing in whole.items()
+                if not _kept(out / "submissions" / name, timing, joined=_interface(challenge).joins)
+            ],
             failures=[
                 (name, case, timing.cases[case].reason)
                 for name, timing in whole.items()
@@ -225,6 +231,13 @@ def _together(
             ],
         )
     return AlgorithmRuns(out, timings, run, tuple(warnings))
+
+
+def _kept(predictions: Path, timing: TeamTiming, *, joined: bool) -> bool:
+    """Return whether all predictions of a team are there; those that were joined are one file."""
+    names = {case.prediction for case in timing.cases.values() if case.ending is Ending.ANSWERED}
+    there = {path.name for path in predictions.glob("*")}
+    return bool(there) or not names if joined else names <= there
 
 
 def _interface(challenge: Challenge) -> Interface:
@@ -317,20 +330,37 @@ def _confined_in_turn(
     """
     with ExitStack() as stack:
         ready = [stack.enter_context(_confined(algorithm, confine, hidden)) for algorithm in algorithms]
-        for algorithm, confinement in zip(algorithms, ready, strict=True):
-            if _is_loaded(algorithm):
-                _prepare(confinement, algorithm)
-            yield algorithm, confinement
+        for algorithm, (confinement, place) in zip(algorithms, ready, strict=True):
+            yield algorithm, _prepared(confinement, algorithm) if _is_loaded(algorithm) else place
             confinement.close()
 
 
+class _Unusable(Confinement):
+    """Where what cannot be started is not started."""
+
+    isolated = True
+
+    def __init__(self, error: UnusableError) -> None:
+        self._error = error
+
+    def prepare(self, algorithm: Algorithm) -> None:
+        """Nothing is brought in."""
+
+    def start(self, algorithm: Algorithm, words: Sequence[str], **given: Any) -> Confined:  # noqa: ARG002  # as others
+        raise self._error
+
+    def close(self) -> None:
+        """Nothing was brought in."""
+
+
 @contextmanager
-def _confined(algorithm: Algorithm, confine: Confine, hidden: Sequence[Path]) -> Iterator[Confinement]:
+def _confined(
+    algorithm: Algorithm, confine: Confine, hidden: Sequence[Path]
+) -> Iterator[tuple[Confinement, Confinement]]:
+    """Yield what is to be closed, and where the algorithm runs as far as that is known yet."""
     confinement = confine(algorithm, hidden)
     try:
-        if not _is_loaded(algorithm):
-            _prepare(confinement, algorithm)
-        yield confinement
+        yield confinement, confinement if _is_loaded(algorithm) else _prepared(confinement, algorithm)
     finally:
         confinement.close()
 
@@ -340,12 +370,16 @@ def _is_loaded(algorithm: Algorithm) -> bool:
     return Path(algorithm.image).is_file()
 
 
-def _prepare(confinement: Confinement, algorithm: Algorithm) -> None:
+def _prepared(confinement: Confinement, algorithm: Algorithm) -> Confinement:
+    """Return where an algorithm runs that is ready now, or fails on every case through its own fault."""
     try:
         confinement.prepare(algorithm)
+    except UnusableError as error:
+        return _Unusable(error)
     except InputError as error:
         advice = f"{error.advice or 'Mend it'}, or leave {algorithm.name} out; --resume goes on"
         raise InputError(f"{algorithm.name}: {error.problem}", path=error.path, advice=advice) from None
+    return confinement
 
 
 def _check_baseline(timing: TeamTiming) -> None:
@@ -360,7 +394,7 @@ def _check_baseline(timing: TeamTiming) -> None:
 
 @contextmanager
 def _stoppable() -> Iterator[None]:
-    """Let SIGTERM end a run as Ctrl-C does, and both at once, however libraries have dealt with signals so far."""
+    """Let SIGTERM and a closed terminal end a run as Ctrl-C does, at once, however libraries deal with signals."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -369,7 +403,10 @@ def _stoppable() -> Iterator[None]:
         raise KeyboardInterrupt
 
     # Polars has SIGINT handled so that a thread that waits without a time limit goes on waiting.
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup has it
+        numbers.append(signal.SIGHUP)
+    before = {number: signal.signal(number, stop) for number in numbers}
     try:
         yield
     finally:

@@ -98,15 +98,24 @@ class Session:
                 raise BrokenError(Ending.WRONG_OUTPUT, f"it said {hello!r:.60} where it should say that it is ready")
         finally:
             watch.load += time.perf_counter() - program.started
+        self._hold()
 
-    def ask_case(self, question: Question, folders: tuple[str, str], watch: Watch) -> dict[str, Any]:
-        """Ask about a case whose inputs lie in a folder, and return what it answers."""
+    def ask_case(
+        self, question: Question, folders: tuple[str, str], watch: Watch, *, hold: bool = True
+    ) -> dict[str, Any]:
+        """Ask about a case whose inputs lie in a folder, and return what it answers.
+
+        Then nothing of it runs until it is asked again, unless it has to hand over its answer itself.
+        """
         asked = {"case": question.name, "input": folders[0], "output": folders[1]}
         limit = Limit(self._allowance.seconds(question.frames), "no answer")
         talk = self._talk()
+        talk.program.go_on()
         with watch.taking("run"):
             talk.say(asked, limit=limit)
             reply = talk.hear(limit)
+        if hold:
+            self._hold()
         talk.refuse_more()
         _refuse_failed(reply, question)
         if reply.get("done") != question.name:
@@ -115,7 +124,7 @@ class Session:
 
     def ask_function(self, question: Question, folders: tuple[str, str], watch: Watch) -> HandedByProcess:
         """Ask about a case as `ask_case` does, and return the arrays that are handed over."""
-        arrays = self.ask_case(question, folders, watch).get("arrays")
+        arrays = self.ask_case(question, folders, watch, hold=False).get("arrays")
         if not isinstance(arrays, dict) or len(arrays) > _MOST_ARRAYS:
             raise BrokenError(Ending.WRONG_OUTPUT, "it handed over no arrays")
         headers = {name: array_header(header) for name, header in arrays.items()}
@@ -140,6 +149,7 @@ class Session:
             "arrays": {name: header_of(array) for name, array in arrays.items()},
         }
         talk, allowed = self._talk(), self._allowance.seconds(question.frames)
+        talk.program.go_on()
         for index, frame in enumerate(frames):
             begin = time.perf_counter()
             limit = Limit(allowed - watch.run, f"no answer to frame {index} of the sequence", of=allowed)
@@ -154,6 +164,12 @@ class Session:
                 watch.run += watch.frames[-1]
             talk.refuse_more()
             yield answer
+        self._hold()
+
+    def _hold(self) -> None:
+        """Let time stand still for it while it is not asked."""
+        if not self._talk().program.hold():
+            raise BrokenError(Ending.WRONG_OUTPUT, "its processes cannot be stopped while it is not asked")
 
     def idle(self) -> bool:
         """Return whether it waits to be asked: it has not ended, and says nothing."""
@@ -167,6 +183,7 @@ class Session:
         """Let the program end, since it is asked nothing more; end it where it does not."""
         if self._conversation is not None:
             program = self._conversation.program
+            program.go_on()
             with watch.taking("stop"):
                 _close(program.stdin)
                 program.wait(_ENDING_SECONDS)

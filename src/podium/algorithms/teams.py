@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import threading
@@ -23,6 +24,7 @@ from podium.algorithms.removing import remove
 from podium.algorithms.specs import Algorithm, Allowance, Bind, Ending, Outcome
 from podium.algorithms.surroundings import program_of
 from podium.algorithms.timings import CaseTiming, Repeat, Surroundings, TeamTiming
+from podium.algorithms.watching import readable_size
 from podium.io import digest
 from podium.model import Handed, InputError, Interface, Question, Role
 from podium.run import GrowingRun
@@ -274,7 +276,8 @@ class TeamRun:
             try:
                 place = self._placed(question, outcome.answer)
             except InputError as error:
-                outcome = _failed(outcome, Ending.WRONG_OUTPUT, error.problem)
+                ending = Ending.TOO_MUCH_OUTPUT if isinstance(error, _TooMuchError) else Ending.WRONG_OUTPUT
+                outcome = _failed(outcome, ending, error.problem)
             else:
                 self._names[question.name] = place.name
                 if growing is not None:
@@ -293,7 +296,7 @@ class TeamRun:
         if isinstance(answer, Handed):
             place = folder / question.name
             self._remove(place)
-            _write_arrays(answer, place)
+            _write_arrays(answer, place, most_bytes=self._way.allowance.output_bytes)
             return place
         if any(path.is_symlink() for path in (answer, *(answer.rglob("*") if answer.is_dir() else ()))):
             raise InputError("the answer is, or holds, a link, which is not followed")
@@ -328,6 +331,10 @@ class TeamRun:
         self._timing.write_table(self._path.with_suffix(".csv") if joins else self._predictions / "timing.csv")
 
 
+class _TooMuchError(InputError):
+    """Arrays are more than may be written."""
+
+
 class _Others:
     """How many processors others keep busy, from one time to the next that an algorithm's own use is known."""
 
@@ -351,8 +358,10 @@ def _failed(outcome: Outcome, ending: Ending, reason: str) -> Outcome:
     )
 
 
-def _write_arrays(arrays: Handed, folder: Path) -> None:
+def _write_arrays(arrays: Handed, folder: Path, *, most_bytes: int) -> None:
     """Write arrays as NAME.npy into a folder, which appears complete or not at all, and in pieces."""
+    if sum(math.prod(shape) * dtype.itemsize for shape, dtype in arrays.headers.values()) > most_bytes:
+        raise _TooMuchError(f"more than {readable_size(most_bytes)} of output")
     partial = folder.with_name(f".{folder.name}.part")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)

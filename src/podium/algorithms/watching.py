@@ -15,7 +15,7 @@ from typing import IO
 
 from podium.algorithms.confinement import Confined, Exit
 from podium.algorithms.launching import Launch
-from podium.algorithms.processes import descendants, processor_seconds, resident_bytes, unlinked_bytes
+from podium.algorithms.processes import descendants, processor_seconds, resident_bytes, stands_still, unlinked_bytes
 from podium.algorithms.specs import Allowance, Ending
 
 __all__ = ["Watched", "exit_of", "readable_size", "size_of"]
@@ -25,6 +25,7 @@ _LOOK_SECONDS_ALONE = 0.02  # where the kernel does not keep it within its memor
 _SELDOM = 10  # files without a name are looked for once in so many looks
 _REST = 9  # times as long as a look took, so that looking does not slow it down
 _LONGEST_REST = 1.0
+_HOLD_SECONDS = 5.0  # until all its processes stand still
 _DEEPEST = 64  # folders within folders
 _ENTRY_BYTES = 512  # a file without content is not for free
 
@@ -134,6 +135,7 @@ class Watched(Confined):
         self._device = output.stat().st_dev
         self._peak, self._looks = 0, 0
         self._ended: float | None = None
+        self._held: set[int] = set()
         self._processor_seconds = 0.0
         self._verdict: Exit | None = None
         self._exit: Exit | None = None
@@ -171,6 +173,32 @@ class Watched(Confined):
             return end.processor_seconds, end.peak_bytes
         seconds = self._group.processor_seconds() if self._group else processor_seconds(descendants(self._root()))
         return max(self._processor_seconds, seconds or 0.0) or None, self._peak or None
+
+    def hold(self) -> bool:
+        """Stop all its processes, until a second look finds the same ones, all of them stopped."""
+        limit, before = time.perf_counter() + _HOLD_SECONDS, None
+        while time.perf_counter() < limit:
+            own = set(descendants(self._root())) - ({self._root()} if self._root_is_ours else set())
+            awake = {process for process in own if process not in self._held or not stands_still(process)}
+            if not awake and own == before:
+                return True
+            for process in awake:
+                try:
+                    os.kill(process, signal.SIGSTOP)
+                except ProcessLookupError:
+                    continue
+                except PermissionError:  # a service runs it as somebody else
+                    return True
+                self._held.add(process)
+            before = own
+        return False
+
+    def go_on(self) -> None:
+        """Continue what was stopped."""
+        for process in self._held & set(descendants(self._root())):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGCONT)
+        self._held.clear()
 
     def wait(self, seconds: float) -> Exit:
         """Wait until it ends by itself, breaks a limit or its time is over."""

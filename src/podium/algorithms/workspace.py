@@ -41,8 +41,10 @@ class Workspace:
 
     def __init__(self, scratch: Path, *, end: Callable[[], object]) -> None:
         self._scratch, self._end = scratch, end
-        self.inputs, self.outputs, self._answers = (scratch / name for name in ("inputs", "outputs", "answers"))
-        for folder, mode in ((self.inputs, 0o755), (self.outputs, 0o777), (self._answers, 0o700)):
+        names = ("inputs", "outputs", "answers", "unseen")
+        self.inputs, self.outputs, self._answers, self._unseen = (scratch / name for name in names)
+        modes = {self.inputs: 0o755, self.outputs: 0o777, self._answers: 0o700, self._unseen: 0o700}
+        for folder, mode in modes.items():
             remove(folder, aside=scratch)
             folder.mkdir(parents=True)
             folder.chmod(mode)
@@ -50,6 +52,8 @@ class Workspace:
     @contextmanager
     def laid_out(self, interface: Interface, question: Question, *, inside: str = "") -> Iterator[Places]:
         """Lay out a case where nothing is left of the last; when it has ended, only its answer stays.
+
+        A program that runs sees nothing of it until all is there.
 
         Parameters
         ----------
@@ -60,25 +64,32 @@ class Workspace:
         name = file_name(question.name)
         places = Places(self.inputs / name, self.outputs / name, self._answers / name)
         try:
-            places.input.mkdir()
-            interface.lay_out(question, places.input)
+            unseen = Places(self._unseen / "input", self._unseen / "output", places.answer)
+            unseen.input.mkdir()
+            interface.lay_out(question, unseen.input)
             if inside:
+                unseen = replace(unseen, output=unseen.input / inside)
                 places = replace(places, output=places.input / inside)
-            places.output.mkdir(parents=True)
-            _seal(places.input)
-            places.output.chmod(0o777)
+            unseen.output.mkdir(parents=True)
+            _seal(unseen.input)
+            unseen.output.chmod(0o777)
             places.answer.mkdir()
+            if not inside:
+                _show(unseen.output, places.output)
+            _show(unseen.input, places.input)
+            places.input.chmod(0o555)
+            os.utime(places.input, (0, 0))
             yield places
         finally:
-            self._empty(self.inputs, self.outputs)
+            self._empty(self.inputs, self.outputs, self._unseen)
 
     def clear(self) -> None:
         """Remove all that is left of a case."""
-        self._empty(self.inputs, self.outputs, self._answers)
+        self._empty(self.inputs, self.outputs, self._answers, self._unseen)
 
     def close(self) -> None:
         """Remove the folders."""
-        for folder in (self.inputs, self.outputs, self._answers):
+        for folder in (self.inputs, self.outputs, self._answers, self._unseen):
             remove(folder, aside=self._scratch)
 
     def _empty(self, *folders: Path) -> None:
@@ -160,7 +171,7 @@ def _raise(error: OSError) -> None:
 
 
 def _seal(folder: Path) -> None:
-    """Make inputs read-only, and without a trace of when they were made."""
+    """Make what lies in a folder of inputs read-only, and without a trace of when it was made."""
     for parent, folders, files in os.walk(folder, topdown=False):
         for name in (*folders, *files):
             state = Path(parent, name).lstat()
@@ -169,5 +180,11 @@ def _seal(folder: Path) -> None:
                 raise InputError("inputs are laid out as plain files, not as links", path=Path(parent, name))
             Path(parent, name).chmod(0o444 if plain else 0o555)
             os.utime(Path(parent, name), (0, 0))
-    folder.chmod(0o555)
-    os.utime(folder, (0, 0))
+
+
+def _show(folder: Path, place: Path) -> None:
+    """Move a folder to where a program sees it."""
+    try:
+        folder.rename(place)
+    except OSError:  # it is there, and not empty, or no folder
+        raise BrokenError(Ending.WRONG_OUTPUT, "it wrote where it was not asked to") from None

@@ -62,6 +62,8 @@ def _show(document: dict[str, Any]) -> None:
             typer.echo(f"  {in_words(difference)}")
         if len(different) > _SHOWN:
             typer.echo(f"  and {len(different) - _SHOWN} more")
+    if document["not_kept"]:
+        say(f"Predictions of {', '.join(document['not_kept'])} were not kept, and so not looked at again.")
     for pair in document["twins"]:
         same = "identical" if max(pair["equal_files"], pair["equal_cases"]) == 1 else "nearly identical"
         typer.echo(

@@ -60,10 +60,10 @@ class Interface(ABC):
         """Return where in the output folder the answer lies; raise InputError where there is none."""
 
     def file_name(self, question: Question, answer: Path) -> str:
-        """Return how an answer is called among a team's predictions."""
-        return question.name + "".join(answer.suffixes)
+        """Return how an answer is called among a team's predictions: after its case, whatever the team called it."""
+        return question.name + "".join(answer.suffixes[-2:] if answer.suffix == ".gz" else answer.suffixes[-1:])
 
-    def join(self, predictions: Sequence[Path], folder: Path) -> None:  # noqa: ARG002
+    def join(self, predictions: Sequence[Path], folder: Path) -> None:  # noqa: ARG002  # what every challenge is given
         """Make one file of the predictions of all cases, where that is what a submission is; by default, nothing."""
         return
 
@@ -74,18 +74,25 @@ class Interface(ABC):
 
     # Where an algorithm may be a function in Python.
 
-    def call(self, function: Callable[..., Any], inputs: Path) -> Mapping[str, npt.NDArray[Any]]:  # noqa: ARG002
+    def call(
+        self,
+        function: Callable[..., Any],  # noqa: ARG002  # what every challenge is given
+        inputs: Path,  # noqa: ARG002  # what every challenge is given
+    ) -> Mapping[str, npt.NDArray[Any]]:
         """Call a participant's function on inputs that were laid out, and name the arrays it returns."""
         raise InputError("algorithms of this challenge are not functions", advice="Give a --command or an --image")
 
     # Where an algorithm may be fed frame by frame.
 
-    def frames(self, inputs: Path) -> tuple[Mapping[str, Any], Iterator[npt.NDArray[Any]]]:  # noqa: ARG002
+    def frames(
+        self,
+        inputs: Path,  # noqa: ARG002  # what every challenge is given
+    ) -> tuple[Mapping[str, Any], Iterator[npt.NDArray[Any]]]:
         """Return what is known before the first frame, and the frames in turn, of inputs that were laid out.
 
         Arrays among what is known, such as the first label, are handed over as arrays.
         """
-        raise InputError("this challenge has no frames", advice="Leave --frames away")
+        raise InputError("this challenge has no frames", advice="Leave --protocol frames away")
 
     def write_frames(self, question: Question, answers: Iterator[npt.NDArray[Any]], inputs: Path, folder: Path) -> None:
         """Write the answers to all frames into the output folder, as an algorithm itself would have."""

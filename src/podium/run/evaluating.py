@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -108,11 +108,22 @@ def evaluate_into(
 
 
 def written_run(
-    evaluation: Evaluation, folder: RunFolder, *, truth: Path, places: Mapping[str, Path], started: datetime
+    evaluation: Evaluation,
+    folder: RunFolder,
+    *,
+    truth: Path,
+    places: Mapping[str, Path],
+    started: datetime,
+    not_kept: Collection[str] = (),
 ) -> Run:
-    """Let what was found out appear in a folder as a run; `places` says where each submission lies."""
+    """Let what was found out appear in a folder as a run.
+
+    `places` says where each submission lies, `not_kept` of whom predictions are deleted by now.
+    """
     out, ended = folder.path, datetime.now(UTC)
-    record = RunRecord.of(evaluation, folder=out, truth=truth, places=places, started=started, ended=ended)
+    record = RunRecord.of(
+        evaluation, folder=out, truth=truth, places=places, not_kept=not_kept, started=started, ended=ended
+    )
     run = Run(evaluation.challenge, record, evaluation.table, failures_frame(evaluation.failures), folder=out)
     run = write_run(run, folder)
     folder.parts.finish()

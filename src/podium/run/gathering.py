@@ -114,7 +114,7 @@ class _Member:
 
     def input_of(self, given: Input, out: Path) -> Input:
         """Return where an input lies, as seen from the new run."""
-        return Input.at(given.find(self.run.folder) or Path(given.path), given.sha256, out)
+        return Input.at(given.find(self.run.folder) or Path(given.path), given.sha256, out, kept=given.kept)
 
     def gathered(self) -> list[Gathered]:
         """Return what is kept of where this comes from; of what was gathered before, its own sources."""

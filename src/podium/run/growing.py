@@ -7,7 +7,7 @@ that of an evaluation.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -90,6 +90,7 @@ class GrowingRun:
         *,
         loading: Mapping[str, float],
         options: Mapping[str, Any] | None = None,
+        not_kept: Collection[str] = (),
         failures: Sequence[tuple[str, str, str]] = (),
     ) -> Run:
         """Measure what is left, rank, and let the run appear in its folder.
@@ -102,6 +103,8 @@ class GrowingRun:
             How long algorithms took to load.
         options
             Of the challenge, where they came out meanwhile and change scores only.
+        not_kept
+            Whose predictions were deleted when they were measured.
         failures
             What else went wrong: submission, case and reason.
         """
@@ -117,7 +120,9 @@ class GrowingRun:
         lines = [(name, case, Status.MISSING.value, brief(reason)) for name, case, reason in failures]
         evaluation = replace(evaluation, failures=sorted({*evaluation.failures, *lines}))
         places = {submission.name: submission.path for submission in submissions}
-        return written_run(evaluation, self._folder, truth=self._truth, places=places, started=self._started)
+        return written_run(
+            evaluation, self._folder, truth=self._truth, places=places, started=self._started, not_kept=not_kept
+        )
 
     def _at_fault(self, submission: str, case: str) -> bool:
         """Return whether the challenge was, when a prediction was measured."""

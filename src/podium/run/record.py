@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -28,20 +28,25 @@ class _Document(BaseModel):
 
 
 class Input(_Document):
-    """A truth or a submission: where it lay, as seen from anywhere and from the run folder, and what was read of it."""
+    """A truth or a submission: where it lay, as seen from anywhere and from the run folder, and what was read of it.
+
+    `kept` is False where predictions were deleted as they were measured; it is left out of the file where it is True.
+    """
 
     path: str
     relative: str = ""
     sha256: dict[str, str] = Field(default_factory=dict)
+    kept: bool = True
 
     @classmethod
-    def at(cls, place: Path, files: Mapping[str, str], folder: Path) -> Self:
+    def at(cls, place: Path, files: Mapping[str, str], folder: Path, *, kept: bool = True) -> Self:
         """Return the record of an input of the run in a folder."""
         absolute = place.absolute()  # links stay as they are: they may be what moves
         return cls(
             path=str(absolute),
             relative=os.path.relpath(absolute, folder.absolute()),
             sha256=dict(sorted(files.items())),
+            kept=kept,
         )
 
     def find(self, folder: Path | None) -> Path | None:
@@ -133,10 +138,11 @@ class RunRecord(_Document):
         folder: Path,
         truth: Path,
         places: Mapping[str, Path],
+        not_kept: Collection[str] = (),
         started: datetime,
         ended: datetime,
     ) -> Self:
-        """Return the record of an evaluation that goes to a folder."""
+        """Return the record of an evaluation that goes to a folder; some predictions may be there no more."""
         challenge = evaluation.challenge
         return cls(
             podium=__version__,
@@ -146,7 +152,8 @@ class RunRecord(_Document):
             options=challenge.options,
             truth=Input.at(truth, evaluation.truth, folder),
             submissions={
-                name: Input.at(place, evaluation.hashes[name], folder) for name, place in sorted(places.items())
+                name: Input.at(place, evaluation.hashes[name], folder, kept=name not in not_kept)
+                for name, place in sorted(places.items())
             },
             roles=dict(sorted(evaluation.roles.items())),
             faults=evaluation.faults,
@@ -158,7 +165,11 @@ class RunRecord(_Document):
 
     def document(self) -> dict[str, Any]:
         """Return it as plain lists and numbers, for JSON."""
-        return self.model_dump(mode="json", by_alias=True, exclude=None if self.gathered else {"gathered"})
+        document = self.model_dump(mode="json", by_alias=True, exclude=None if self.gathered else {"gathered"})
+        for given in (document["truth"], *document["submissions"].values()):
+            if given["kept"]:
+                del given["kept"]
+        return document
 
 
 def read_record(folder: Path) -> RunRecord:

@@ -52,6 +52,8 @@ class Verification:
         How the leaderboard that was written differs from one made now.
     twins
         Submissions that are one and the same, or nearly; that is worth a look, and no difference.
+    not_kept
+        Submissions of which predictions were deleted when they were measured, so that these cannot be looked at again.
     """
 
     files: int
@@ -60,6 +62,7 @@ class Verification:
     measurements: tuple[tuple[str, str, str], ...]
     ranking: tuple[str, ...]
     twins: tuple[Twins, ...]
+    not_kept: tuple[str, ...] = ()
 
     @property
     def nothing_differs(self) -> bool:
@@ -76,6 +79,7 @@ class Verification:
             "measurements": [{"submission": n, "case": case, "what": what} for n, case, what in self.measurements],
             "ranking": self.ranking,
             "twins": [asdict(pair) for pair in self.twins],
+            "not_kept": self.not_kept,
         }
 
     def to_frame(self) -> pl.DataFrame:
@@ -116,6 +120,7 @@ def verify_run(run: Run, *, sample: int = 5, seed: int = 0, progress: Progress |
         measurements=tuple(measurements),
         ranking=tuple(_ranking_differences(run)),
         twins=tuple(twins(run.measurements, hashes, teams, time=run.challenge.time.name)),
+        not_kept=tuple(name for name, given in run.record.submissions.items() if not given.kept),
     )
 
 
@@ -143,13 +148,15 @@ def _changed_inputs(
                 place = _place(given, run.folder)
                 root = stack.enter_context(opened(Submission(name, place), cases)).root if packed else place
             except (InputError, OSError) as error:
-                if given.sha256 or given.find(run.folder) is None:  # else nothing could be read of it then either
+                if given.kept and (
+                    given.sha256 or given.find(run.folder) is None
+                ):  # else nothing could be read of it then either
                     changed.append((name, "", f"cannot be opened ({error})"))
                 continue
             for inside, expected in given.sha256.items():
                 path = next((path for path in (place / inside, root / inside) if path.is_file()), None)
-                if path is None and not expected:
-                    pass  # it was not there before either
+                if path is None and not (expected and given.kept):
+                    pass  # it was not there before either, or is not meant to be there any more
                 elif path is None:
                     changed.append((name, inside, "is gone"))
                 elif expected != TOO_LARGE and digest(path) != expected:
@@ -187,10 +194,19 @@ def _remeasured(
             again = measure_case(CaseJob(challenge, case, truth, (*predictions, *built_in), {})).part
             faults = [(name, case.name, what) for name, what in again.faults]
             differences += [fault for fault in faults if fault not in run.record.faults]
-            differences += _differences(*(table.filter(compared) for table in (run.measurements, again.table)))
+            gone = _gone(run, predictions)
+            differences += _differences(*(table.filter(compared, ~gone) for table in (run.measurements, again.table)))
             if progress is not None:
                 progress(number, len(chosen))
     return tuple(case.name for case in chosen), differences
+
+
+def _gone(run: Run, predictions: Sequence[Prediction]) -> pl.Expr:
+    """Return which rows cannot be compared: of predictions that are not there, as they were not kept."""
+    names = [
+        p.submission for p in predictions if p.status is not Status.OK and not run.record.submissions[p.submission].kept
+    ]
+    return pl.col("submission").is_in(names)
 
 
 def _compared(run: Run) -> pl.Expr:

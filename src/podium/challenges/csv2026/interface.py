@@ -47,7 +47,7 @@ class TwoViewInterface(Interface):
         name = f"{question.name}_pred.h5"
         return only_answer(folder, (name, f"preds/{name}"))
 
-    def file_name(self, question: Question, answer: Path) -> str:  # noqa: ARG002
+    def file_name(self, question: Question, answer: Path) -> str:  # noqa: ARG002  # what every challenge is given
         """Return 001_pred.h5."""
         return f"{question.name}_pred.h5"
 

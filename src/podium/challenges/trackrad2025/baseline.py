@@ -40,7 +40,7 @@ class FirstTarget:
     def __init__(self, target: npt.NDArray[Any]) -> None:
         self._target: Mask = (np.asarray(target) != 0).astype(np.uint8)
 
-    def track(self, frame: npt.NDArray[Any]) -> Mask:  # noqa: ARG002
+    def track(self, frame: npt.NDArray[Any]) -> Mask:  # noqa: ARG002  # what every tracker is given
         """Return the first target."""
         return self._target
 

@@ -66,11 +66,11 @@ class CineInterface(Interface):
         for path in known:
             shutil.copyfile(path, folder / path.name)
 
-    def answer(self, question: Question, folder: Path) -> Path:  # noqa: ARG002
+    def answer(self, question: Question, folder: Path) -> Path:  # noqa: ARG002  # what every challenge is given
         """Return the only image among the targets."""
         return only_answer(folder, (f"{ANSWER}/*.mha",))
 
-    def file_name(self, question: Question, answer: Path) -> str:  # noqa: ARG002
+    def file_name(self, question: Question, answer: Path) -> str:  # noqa: ARG002  # what every challenge is given
         """Return A_001.mha, whatever the algorithm called it."""
         return f"{question.name}.mha"
 

@@ -77,7 +77,7 @@ class SweepInterface(Interface):
         """Return the prediction in any form that is accepted."""
         return only_answer(folder, (f"{question.name}.h5", f"{question.name}.npz", question.name), folders=True)
 
-    def file_name(self, question: Question, answer: Path) -> str:  # noqa: ARG002
+    def file_name(self, question: Question, answer: Path) -> str:  # noqa: ARG002  # what every challenge is given
         """Return what the answer is called."""
         return answer.name
 
