@@ -130,3 +130,13 @@ def test_whatever_decides_how_it_is_run_makes_it_another():
     assert timing(protocol="many").other(timing()) == "protocol"
     changed = timing().model_copy(update={"algorithm": timing().algorithm | {"sha256": {"infer.py": "0"}}})
     assert changed.other(timing()) == "files"
+
+
+def test_in_short_there_is_no_time_where_nothing_was_answered():
+    failed = CaseTiming(frames=4, repeats=(Repeat(ending=Ending.CRASHED, reason="exit code 3", run=2.0),))
+    answered = CaseTiming(frames=6, repeats=(repeat(3.0),))
+    document = timing(cases={"001": failed}).document
+    assert (document["cases"], document["seconds_a_case"], document["seconds_a_frame"]) == (1, None, None)
+    assert document["failures"] == {"001": "crashed: exit code 3"}
+    document = timing(cases={"001": failed, "002": answered}).document
+    assert (document["cases"], document["seconds_a_case"], document["seconds_a_frame"]) == (2, 2.5, 0.5)

@@ -222,12 +222,13 @@ class TeamTiming(_Record):
     @property
     def document(self) -> dict[str, Any]:
         """In short: how it is asked, how long it took, and what went wrong."""
+        answered = len(self.failures) < len(self.cases)
         return {
             "role": self.role,
             "protocol": self.algorithm.get("protocol"),
             "cases": len(self.cases),
-            "seconds_a_case": self.seconds_a_case if self.cases else None,
-            "seconds_a_frame": self.seconds_a_frame if self.cases else None,
+            "seconds_a_case": self.seconds_a_case if answered else None,
+            "seconds_a_frame": self.seconds_a_frame if answered else None,
             "loading": self.loading,
             "peak_bytes": self.peak_bytes,
             "failures": {name: case.reason for name, case in self.failures.items()},
