@@ -461,6 +461,24 @@ def test_what_is_done_is_kept_when_it_is_stopped_and_the_rest_is_resumed(places,
         assert ran.run.measurements.filter(quality).equals(whole.run.measurements.filter(quality))
 
 
+def test_whoever_stops_it_twice_does_not_keep_it_from_leaving_nothing(places):
+    ended = []
+
+    def ask(*given, scratch, **options):
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            yield
+        finally:
+            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), signal.SIGTERM)
+            ended.append(scratch)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(places, ask=ask)
+    assert ended
+    assert not (places["out"] / ".scratch").exists()
+
+
 def test_failed_cases_stay_failed_when_resumed(places):
     run(places, python("a", CRASH + ANSWER))
     seen = []

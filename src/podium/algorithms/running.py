@@ -375,6 +375,8 @@ def _stoppable() -> Iterator[None]:
         return
 
     def stop(*_: object) -> None:
+        for number in numbers:  # nobody keeps us from leaving nothing behind
+            signal.signal(number, signal.SIG_IGN)
         raise KeyboardInterrupt
 
     # Polars has SIGINT handled so that a thread that waits without a time limit goes on waiting.
