@@ -24,6 +24,7 @@ from asked_landmarks import (
 )
 
 from podium.algorithms.asking import ask_cases
+from podium.algorithms.commands import Bubblewrapped
 from podium.algorithms.confinement import UnusableError
 from podium.algorithms.running import run_algorithms
 from podium.algorithms.specs import Algorithm, Allowance, Ending, Outcome, Spans
@@ -242,6 +243,20 @@ def test_what_cannot_be_started_fails_on_every_case_and_others_go_on(places, pro
     assert not ran.timings["a"].failures
     assert not ran.timings["c"].failures
     assert {entry.submission: entry.place for entry in ran.run.leaderboard.entries}["b"] is None
+
+
+def test_a_truth_of_links_is_hidden_where_it_lies(places, tmp_path):
+    (tmp_path / "home" / "data").mkdir(parents=True)
+    (places["truth"] / "001.txt").rename(tmp_path / "home" / "data" / "001.txt")
+    (places["truth"] / "001.txt").symlink_to(tmp_path / "home" / "data" / "001.txt")
+    with pytest.raises(InputError, match=r"must not see .*home/data/001\.txt"):
+        run_algorithms(
+            challenge=AskedLandmarks(),
+            algorithms=[python("team", folder=tmp_path / "home")],
+            ask=ask_plainly,
+            confine=lambda _, hidden: Bubblewrapped(hidden=hidden),
+            **places,
+        )
 
 
 # Arrays that are handed over.

@@ -11,6 +11,7 @@ Whatever is done is written at once, so that a run that is stopped at any moment
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import signal
@@ -166,7 +167,7 @@ def run_algorithms(
             hardware=Hardware.here(),
             takes_arrays=challenge.takes_arrays,
         )
-        hidden = [inputs, *([truth] if truth else []), out]
+        hidden = _with_targets([inputs, *([truth] if truth else []), out])
         counter = _Counter(len(questions) * len(everybody), progress)
         timings = _timings(out, challenge)
         for algorithm, confinement in stack.enter_context(closing(_confined_in_turn(everybody, confine, hidden))):
@@ -219,6 +220,12 @@ def _together(
             ],
         )
     return AlgorithmRuns(out, timings, run, tuple(warnings))
+
+
+def _with_targets(folders: Sequence[Path]) -> list[Path]:
+    """Return folders, and what links in them lead to, which may lie anywhere."""
+    links = (Path(os.path.realpath(path)) for folder in folders for path in folder.rglob("*") if path.is_symlink())
+    return list(dict.fromkeys([*folders, *links]))
 
 
 def _kept(predictions: Path, timing: TeamTiming, *, joined: bool) -> bool:
