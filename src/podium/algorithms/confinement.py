@@ -65,7 +65,7 @@ class Confined(ABC):
         return None, None
 
     def hold(self) -> bool:
-        """Let nothing of it run until `go_on`, and return whether nothing does; by default, it cannot be held."""
+        """Let nothing of it run until `go_on`; return False where something still does. By default, nothing is done."""
         return True
 
     def go_on(self) -> None:
