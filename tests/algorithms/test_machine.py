@@ -1,11 +1,12 @@
 """The machine: what it is, and how busy others kept it."""
 
 import os
+import time
 
 import pytest
 
 from podium.algorithms import machine
-from podium.algorithms.machine import Hardware, Workload, others_between, others_now
+from podium.algorithms.machine import GpuMeter, Hardware, Workload, others_between, others_now
 
 
 def test_this_machine_is_known():
@@ -55,3 +56,38 @@ def test_where_the_system_tells_nothing_nothing_is_known(tmp_path, monkeypatch):
 
 def test_a_machine_at_work_is_seen():
     assert others_now(0.05) >= 0
+
+
+METER = """#!/bin/sh
+echo "$*" >{record}
+while :; do
+    echo "0, 50, 1000"
+    echo "1, 100, 24"
+    echo "2, [N/A], [N/A]"
+    sleep 0.05
+done
+"""
+
+
+def test_gpus_are_watched(tmp_path, monkeypatch):
+    program = tmp_path / "nvidia-smi"
+    program.write_text(METER.replace("{record}", str(tmp_path / "record")))
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    begin = time.perf_counter()
+    meter = GpuMeter.begun(wanted=True)
+    seconds, peak = None, None
+    while not seconds:
+        time.sleep(0.1)
+        seconds, peak = meter.taken()
+    assert peak == 1024 * 2**20
+    assert 0 < seconds <= 1.5 * (time.perf_counter() - begin), "one and a half GPUs are busy"
+    meter.close()
+    assert meter._process.returncode is not None
+    assert "--query-gpu=index,utilization.gpu,memory.used" in (tmp_path / "record").read_text()
+    assert GpuMeter.begun(wanted=False) is None
+
+
+def test_without_a_driver_nothing_is_known_of_gpus(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert GpuMeter.begun(wanted=True) is None

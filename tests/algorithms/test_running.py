@@ -24,6 +24,7 @@ from asked_landmarks import (
 )
 
 from podium.algorithms.asking import ask_cases
+from podium.algorithms.commands import Bubblewrapped
 from podium.algorithms.confinement import UnusableError
 from podium.algorithms.running import run_algorithms
 from podium.algorithms.specs import Algorithm, Allowance, Ending, Outcome, Spans
@@ -244,6 +245,20 @@ def test_what_cannot_be_started_fails_on_every_case_and_others_go_on(places, pro
     assert {entry.submission: entry.place for entry in ran.run.leaderboard.entries}["b"] is None
 
 
+def test_a_truth_of_links_is_hidden_where_it_lies(places, tmp_path):
+    (tmp_path / "home" / "data").mkdir(parents=True)
+    (places["truth"] / "001.txt").rename(tmp_path / "home" / "data" / "001.txt")
+    (places["truth"] / "001.txt").symlink_to(tmp_path / "home" / "data" / "001.txt")
+    with pytest.raises(InputError, match=r"must not see .*home/data/001\.txt"):
+        run_algorithms(
+            challenge=AskedLandmarks(),
+            algorithms=[python("team", folder=tmp_path / "home")],
+            ask=ask_plainly,
+            confine=lambda _, hidden: Bubblewrapped(hidden=hidden),
+            **places,
+        )
+
+
 # Arrays that are handed over.
 
 
@@ -459,6 +474,24 @@ def test_what_is_done_is_kept_when_it_is_stopped_and_the_rest_is_resumed(places,
         whole = run({**places, "out": tmp_path / "whole"})
         quality = pl.col("metric") == "distance"
         assert ran.run.measurements.filter(quality).equals(whole.run.measurements.filter(quality))
+
+
+def test_whoever_stops_it_twice_does_not_keep_it_from_leaving_nothing(places):
+    ended = []
+
+    def ask(*given, scratch, **options):
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            yield
+        finally:
+            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), signal.SIGTERM)
+            ended.append(scratch)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(places, ask=ask)
+    assert ended
+    assert not (places["out"] / ".scratch").exists()
 
 
 def test_failed_cases_stay_failed_when_resumed(places):

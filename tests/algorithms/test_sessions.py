@@ -564,3 +564,26 @@ def test_frames_that_nobody_takes_are_a_fault_of_the_challenge(trial):
     with pytest.raises(ValueError, match="a has 3 frames, of which 1 were asked"):
         list(trial.asking(FRAMES, {"a": 3}, protocol="frames", interface=Short()))
     trial.assert_nothing_is_left()
+
+
+def test_only_the_start_that_is_asked_is_loading(trial):
+    """A program that fails when it is warmed up is started again, and its first start does not count."""
+    script = by_hand(
+        """
+        first = not is_after("started")
+        Path("started").touch()
+        time.sleep(5 if first else 0)
+        say({"podium": 1, "ready": True})
+        question = asked()
+        if first:
+            sys.exit(3)
+        write(question)
+        say({"done": question["case"]})
+        question = asked()
+        write(question)
+        say({"done": question["case"]})
+        """
+    )
+    [(outcome, content)] = trial.asked(script, {"a": 1}, warm_up=True)
+    assert (outcome.reason, content) == ("", "fine")
+    assert 0 < outcome.spans.load < 5

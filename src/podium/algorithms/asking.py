@@ -270,6 +270,7 @@ class _Many(_Asking):
                 self.asked(question, places, uncounted)
             if not (self.session.runs and self.session.idle()):
                 self.session.stop()
+                watch.start = watch.load = 0.0  # what counts is the start that is asked
                 self._start(question, watch)
 
     def _start(self, question: Question, watch: Watch) -> None:

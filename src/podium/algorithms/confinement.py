@@ -6,12 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from podium.algorithms.specs import Algorithm, Allowance, Bind, Ending
 from podium.model import InputError
 
-__all__ = ["Confined", "Confinement", "Exit", "UnusableError"]
+__all__ = ["Confined", "Confinement", "Exit", "Unusable", "UnusableError"]
 
 
 class UnusableError(InputError):
@@ -65,7 +65,7 @@ class Confined(ABC):
         return None, None
 
     def hold(self) -> bool:
-        """Let nothing of it run until `go_on`, and return whether nothing does; by default, it cannot be held."""
+        """Let nothing of it run until `go_on`; return False where something still does. By default, nothing is done."""
         return True
 
     def go_on(self) -> None:
@@ -136,3 +136,22 @@ class Confinement(ABC):
     @abstractmethod
     def close(self) -> None:
         """Remove what `prepare` brought in."""
+
+
+class Unusable(Confinement):
+    """Where what cannot be started is not started."""
+
+    isolated = True
+
+    def __init__(self, error: UnusableError) -> None:
+        self._error = error
+
+    def prepare(self, algorithm: Algorithm) -> None:
+        """Nothing is brought in."""
+
+    def start(self, algorithm: Algorithm, words: Sequence[str], **given: Any) -> Confined:  # noqa: ARG002  # as others
+        """Say why it cannot be."""
+        raise self._error
+
+    def close(self) -> None:
+        """Nothing was brought in."""

@@ -6,6 +6,7 @@ import os
 import platform
 import shutil
 import subprocess
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict
 
-__all__ = ["BUSY", "Hardware", "Workload", "others_between", "others_now"]
+__all__ = ["BUSY", "GpuMeter", "Hardware", "Workload", "others_between", "others_now"]
 
 BUSY = 0.2
 """The share of a machine's processors that others may use before times are doubted."""
@@ -22,6 +23,8 @@ _GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 _IDLE = (3, 4)  # idle, and waiting for a disk, among the numbers of /proc/stat
 _COUNTED = 8  # what follows is counted twice there
 _SAMPLE_SECONDS = 0.25
+_GPU_MILLISECONDS = 100
+_MEBIBYTE = 2**20
 
 
 class Hardware(BaseModel):
@@ -109,6 +112,68 @@ def others_now(seconds: float = _SAMPLE_SECONDS) -> float | None:
     start = Workload.now()
     time.sleep(seconds)
     return others_between(start, Workload.now(), algorithm_seconds=0.0)
+
+
+class GpuMeter:
+    """How long GPUs are busy and how much of their memory is taken, by everybody, as their driver says it.
+
+    Several that are busy at once count as often.
+
+    Parameters
+    ----------
+    program
+        What asks the driver.
+    """
+
+    def __init__(self, program: str) -> None:
+        query = ["--query-gpu=index,utilization.gpu,memory.used", "--format=csv,noheader,nounits"]
+        self._process = subprocess.Popen(
+            [program, *query, f"--loop-ms={_GPU_MILLISECONDS}"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            start_new_session=True,
+        )
+        self._lock = threading.Lock()
+        self._busy, self._peak, self._seen = 0.0, 0, False
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    @classmethod
+    def begun(cls, *, wanted: bool) -> Self | None:
+        """Begin to look, where that is wanted and there is a driver to ask."""
+        program = shutil.which("nvidia-smi") if wanted else None
+        return None if program is None else cls(program)
+
+    def taken(self) -> tuple[float | None, int | None]:
+        """Return for how many seconds GPUs were busy since this was asked last, and the peak of their memory."""
+        with self._lock:
+            busy, peak, seen = self._busy, self._peak, self._seen
+            self._busy, self._peak = 0.0, 0
+        return (busy, peak) if seen else (None, None)
+
+    def close(self) -> None:
+        """Look no more."""
+        self._process.kill()
+        self._process.wait()
+        self._thread.join()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        at: dict[str, float] = {}
+        used: dict[str, int] = {}
+        with self._process.stdout as lines:
+            for line in lines:
+                index, *values = (word.strip() for word in line.split(","))
+                if len(values) != 2 or not all(map(str.isdecimal, values)):
+                    continue  # what cannot be told, such as of a part of a GPU
+                now, used[index] = time.perf_counter(), int(values[1]) * _MEBIBYTE
+                with self._lock:
+                    self._seen = True
+                    self._busy += int(values[0]) / 100 * (now - at.get(index, now))
+                    self._peak = max(self._peak, sum(used.values()))
+                at[index] = now
 
 
 def _worked() -> float | None:

@@ -11,6 +11,7 @@ Whatever is done is written at once, so that a run that is stopped at any moment
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import signal
@@ -21,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from podium.algorithms.confinement import Confined, Confinement, UnusableError
+from podium.algorithms.confinement import Confinement, Unusable, UnusableError
 from podium.algorithms.machine import Hardware
 from podium.algorithms.removing import remove
 from podium.algorithms.specs import Algorithm, Allowance, Ending
@@ -178,7 +179,7 @@ def run_algorithms(
         )
         if way.allowance.gpu and not way.hardware.gpus:
             say("A GPU is asked for, but nvidia-smi shows none here.")
-        hidden = [inputs, *([truth] if truth else []), out]
+        hidden = _with_targets([inputs, *([truth] if truth else []), out])
         counter = _Counter(len(questions) * len(everybody), progress)
         timings = _timings(out, challenge)
         for algorithm, confinement in stack.enter_context(closing(_confined_in_turn(everybody, confine, hidden))):
@@ -231,6 +232,12 @@ def _together(
             ],
         )
     return AlgorithmRuns(out, timings, run, tuple(warnings))
+
+
+def _with_targets(folders: Sequence[Path]) -> list[Path]:
+    """Return folders, and what links in them lead to, which may lie anywhere."""
+    links = (Path(os.path.realpath(path)) for folder in folders for path in folder.rglob("*") if path.is_symlink())
+    return list(dict.fromkeys([*folders, *links]))
 
 
 def _kept(predictions: Path, timing: TeamTiming, *, joined: bool) -> bool:
@@ -335,24 +342,6 @@ def _confined_in_turn(
             confinement.close()
 
 
-class _Unusable(Confinement):
-    """Where what cannot be started is not started."""
-
-    isolated = True
-
-    def __init__(self, error: UnusableError) -> None:
-        self._error = error
-
-    def prepare(self, algorithm: Algorithm) -> None:
-        """Nothing is brought in."""
-
-    def start(self, algorithm: Algorithm, words: Sequence[str], **given: Any) -> Confined:  # noqa: ARG002  # as others
-        raise self._error
-
-    def close(self) -> None:
-        """Nothing was brought in."""
-
-
 @contextmanager
 def _confined(
     algorithm: Algorithm, confine: Confine, hidden: Sequence[Path]
@@ -375,7 +364,7 @@ def _prepared(confinement: Confinement, algorithm: Algorithm) -> Confinement:
     try:
         confinement.prepare(algorithm)
     except UnusableError as error:
-        return _Unusable(error)
+        return Unusable(error)
     except InputError as error:
         advice = f"{error.advice or 'Mend it'}, or leave {algorithm.name} out; --resume goes on"
         raise InputError(f"{algorithm.name}: {error.problem}", path=error.path, advice=advice) from None
@@ -400,6 +389,8 @@ def _stoppable() -> Iterator[None]:
         return
 
     def stop(*_: object) -> None:
+        for number in numbers:  # nobody keeps us from leaving nothing behind
+            signal.signal(number, signal.SIG_IGN)
         raise KeyboardInterrupt
 
     # Polars has SIGINT handled so that a thread that waits without a time limit goes on waiting.

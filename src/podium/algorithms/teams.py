@@ -8,7 +8,7 @@ import shutil
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from itertools import chain
@@ -19,7 +19,7 @@ import numpy as np
 
 from podium import __version__
 from podium.algorithms.confinement import Confined, Confinement
-from podium.algorithms.machine import Hardware, Workload, others_between, others_now
+from podium.algorithms.machine import GpuMeter, Hardware, Workload, others_between, others_now
 from podium.algorithms.removing import remove
 from podium.algorithms.specs import Algorithm, Allowance, Bind, Ending, Outcome
 from podium.algorithms.surroundings import program_of
@@ -239,21 +239,27 @@ class TeamRun:
             warm_up=way.warm_up,
             challenge=way.challenge,
         )
-        with closing(outcomes):  # type: ignore[type-var]  # a generator, so that nothing is left running
+        with ExitStack() as stack:
+            stack.enter_context(closing(outcomes))  # type: ignore[type-var]  # a generator: nothing is left running
+            if meter := GpuMeter.begun(wanted=way.allowance.gpu and way.jobs == 1):
+                stack.callback(meter.close)
             for question, outcome in zip(asked, outcomes, strict=True):
                 busy = others.until(outcome)
+                gpu = meter.taken() if meter else (None, None)
                 if stopping is not None and stopping.is_set():
                     return
                 with self._lock:
-                    if self._take(question, outcome, others=busy):
+                    if self._take(question, outcome, others=busy, gpu=gpu):
                         done()
 
-    def _take(self, question: Question, outcome: Outcome, *, others: float | None) -> bool:
+    def _take(
+        self, question: Question, outcome: Outcome, *, others: float | None, gpu: tuple[float | None, int | None]
+    ) -> bool:
         """Keep what came of a question, and return whether all is known of that case."""
         repeats = self._repeats.setdefault(question.name, [])
         if not repeats:
             outcome = self._first(question, outcome)
-        repeats.append(Repeat.of(outcome, others=others))
+        repeats.append(Repeat.of(outcome, others=others, gpu=gpu))
         if len(repeats) < self._way.repeat:
             return False
         case = CaseTiming(

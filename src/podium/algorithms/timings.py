@@ -53,6 +53,8 @@ class Repeat(_Record):
         A summary, and each frame's seconds, where frames were asked one by one.
     processor_seconds, peak_bytes
         Of all its processes, as far as that can be told.
+    gpu_seconds, gpu_peak_bytes
+        How long GPUs were busy since the last answer, and the peak of their memory, by whomever; where one was given.
     others
         How many processors others kept busy meanwhile, as far as that can be told.
     """
@@ -67,10 +69,14 @@ class Repeat(_Record):
     frame_seconds: tuple[float, ...] = ()
     processor_seconds: float | None = None
     peak_bytes: int | None = None
+    gpu_seconds: float | None = None
+    gpu_peak_bytes: int | None = None
     others: float | None = None
 
     @classmethod
-    def of(cls, outcome: Outcome, *, others: float | None) -> Repeat:
+    def of(
+        cls, outcome: Outcome, *, others: float | None, gpu: tuple[float | None, int | None] = (None, None)
+    ) -> Repeat:
         """Return what is kept of an outcome."""
         spans = outcome.spans
         return cls(
@@ -84,6 +90,8 @@ class Repeat(_Record):
             frame_seconds=spans.frames,
             processor_seconds=outcome.processor_seconds,
             peak_bytes=outcome.peak_bytes,
+            gpu_seconds=gpu[0],
+            gpu_peak_bytes=gpu[1],
             others=others,
         )
 
