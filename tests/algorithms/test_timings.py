@@ -53,6 +53,13 @@ def test_the_median_of_answers_counts_and_the_first_decides():
     assert CaseTiming(repeats=(repeat(3.0, Ending.TOO_SLOW, "too slow, said"),)).reason == "too slow, said"
 
 
+def test_a_start_that_failed_is_no_loading():
+    cases = {"001": CaseTiming(repeats=(repeat(0.0, Ending.CRASHED, load=90.0),))}
+    assert timing(cases=cases).loading is None
+    cases["002"] = CaseTiming(repeats=(repeat(1.0, Ending.CRASHED, load=4.0),))
+    assert timing(cases=cases).loading == 4.0
+
+
 def test_frames_are_summarised():
     frames = FrameTimes.of([0.1] * 19 + [1.1])
     assert (frames.mean, frames.worst) == (pytest.approx(0.15), 1.1)

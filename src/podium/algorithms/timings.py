@@ -202,8 +202,12 @@ class TeamTiming(_Record):
 
     @property
     def loading(self) -> float | None:
-        """How long it took to load, where it says when it is ready; the median, if it was started several times."""
-        loads = [repeat.load for case in self.cases.values() for repeat in case.repeats if repeat.load]
+        """How long it took to load, where it says when it is ready; the median, if it was started several times.
+
+        A start after which nothing was asked was none.
+        """
+        repeats = [repeat for case in self.cases.values() for repeat in case.repeats]
+        loads = [repeat.load for repeat in repeats if repeat.load and repeat.run]
         return median(loads) if loads else None
 
     @property
