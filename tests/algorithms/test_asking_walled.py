@@ -110,13 +110,13 @@ LATE = """
         begin = time.perf_counter()
         question = json.loads(line)
         output = Path(question["output"])
-        for number in range(40):
+        for number in range(60):
             (output / str(number)).touch()
             os.truncate(output / str(number), 10**7)
         (output / "inside").mkdir()
         (output / "inside" / "answer.txt").write_text(str(begin - seen.get(question["case"], begin)))
         say({"done": question["case"]})
-        time.sleep(0.05)
+        time.sleep(0.25)
         if output.exists():
             (output / "inside" / "answer.txt").write_text("thought of after the clock stopped")
 """
@@ -128,7 +128,32 @@ def test_nothing_is_done_while_the_clock_stands(trial):
         textwrap.dedent(BY_HAND) + textwrap.dedent(LATE), {"a": 1, "b": 2}, interface=DoublingSlowly()
     )
     assert [outcome.reason for outcome, _ in results] == ["", ""]
-    assert all(float(content) < 0.2 for _, content in results), results
+    assert all(float(content) < 0.8 for _, content in results), results
+
+
+WAKING = """
+    import signal
+    own = [os.getpid()]
+    for _ in range(2):
+        child = os.fork()
+        if child == 0:
+            while True:
+                for process in [*own, *map(int, filter(str.isdigit, os.listdir("/proc")))]:
+                    try:
+                        os.kill(process, signal.SIGCONT)
+                    except OSError:
+                        pass
+        own.append(child)
+"""
+
+
+@walled
+def test_processes_that_wake_one_another_stand_still_too(tmp_path):
+    trial = Trial(tmp_path, Bubblewrapped())
+    script = textwrap.dedent(BY_HAND) + textwrap.dedent(WAKING) + textwrap.dedent(LATE)
+    results = trial.asked(script, {"a": 1, "b": 2}, interface=DoublingSlowly())
+    assert [outcome.reason for outcome, _ in results] == ["", ""]
+    assert all(float(content) < 0.8 for _, content in results), results
 
 
 SPOILING = """

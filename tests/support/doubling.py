@@ -68,7 +68,7 @@ class DoublingSlowly(Doubling):
     def lay_out(self, question: Question, folder: Path) -> None:
         """Write the inputs, and dawdle."""
         super().lay_out(question, folder)
-        time.sleep(0.3)
+        time.sleep(1)
 
     def answer(self, question: Question, folder: Path) -> Path:
         """Return inside/answer.txt."""
