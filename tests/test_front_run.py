@@ -102,6 +102,15 @@ def test_a_module_is_at_home_where_it_lies(home):
     assert command("python -m elsewhere.module {input} {output}").folder is None
 
 
+def test_another_home_may_be_given(home):
+    given = {"home": home}
+    made = _front_run._command("team", "python algorithm/infer.py {input} {output}", "case", (), **given)
+    assert made.folder == home
+    assert made.command[1] == str(home / "algorithm" / "infer.py")
+    assert _front_run._function("team", "algorithm/infer.py:predict", (), **given).folder == home
+    assert _front_run._function("team", "algorithm/infer.py:predict", ()).folder == home / "algorithm"
+
+
 def test_a_script_that_is_not_there_is_missed_before_anything_runs(home):
     with pytest.raises(InputError, match=r"algorithm/infr\.py: there is no such script"):
         command("python algorithm/infr.py {input} {output}")

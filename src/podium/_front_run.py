@@ -44,6 +44,7 @@ def run_algorithm(
     repeat: int = 1,
     warm_up: bool = False,
     limits: Mapping[str, Any] | None = None,
+    home: str | Path | None = None,
     reads: Sequence[str | Path] = (),
     environment: Mapping[str, str] | None = None,
     engine: str = "",
@@ -83,6 +84,8 @@ def run_algorithm(
         without being counted.
     limits
         How much an algorithm may take, by the names of `Allowance`; else what the challenge's rules say.
+    home
+        The folder that commands and functions are started in, and may read; by default that of their script.
     reads
         Further folders that algorithms may read, such as a model.
     environment
@@ -101,13 +104,17 @@ def run_algorithm(
     if images_folder is None:
         raise InputError("there are no inputs", advice="Give --inputs, or --truth where images lie beside the truth")
     folders = tuple(Path(folder).absolute() for folder in reads)
+    at_home = None if home is None else Path(home).absolute()
     given = [
-        *(_command(name, text, protocol, folders, walls=not unconfined) for name, text in _named(commands)),
+        *(
+            _command(name, text, protocol, folders, home=at_home, walls=not unconfined)
+            for name, text in _named(commands)
+        ),
         *(
             Algorithm(name or _stem(image), image=_image(image), protocol=protocol, reads=folders)
             for name, image in _named(images)
         ),
-        *(_function(name, text, folders) for name, text in _named(functions)),
+        *(_function(name, text, folders, home=at_home) for name, text in _named(functions)),
     ]
     variables = dict(environment or {})
     if odd := [name for name in variables if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII)]:
@@ -118,7 +125,7 @@ def run_algorithm(
         baseline = baseline_command
     elif baseline_command:
         ((name, text),) = _named(baseline_command)
-        baseline = _command(name or "baseline", text, protocol, folders, walls=not unconfined)
+        baseline = _command(name or "baseline", text, protocol, folders, home=at_home, walls=not unconfined)
         baseline = replace(baseline, environment=variables)
 
     said: set[str] = set()
@@ -163,7 +170,9 @@ def _named(given: Given) -> list[tuple[str, str]]:
     return [(match[1], match[2]) if match else ("", text) for match, text in named]
 
 
-def _command(name: str, text: str, protocol: Protocol, reads: tuple[Path, ...], *, walls: bool = True) -> Algorithm:
+def _command(
+    name: str, text: str, protocol: Protocol, reads: tuple[Path, ...], *, home: Path | None = None, walls: bool = True
+) -> Algorithm:
     """Return a command that is at home where its script lies, and refuse one that could not work behind walls."""
     try:
         words = [_expanded(word) for word in shlex.split(text)]
@@ -184,7 +193,7 @@ def _command(name: str, text: str, protocol: Protocol, reads: tuple[Path, ...], 
         )
     places = [Path(word).absolute() if _is_here(word, first=not place) else None for place, word in enumerate(words)]
     script = _script(words, places)
-    folder = _home_of_module(words) if script is None else script.parent
+    folder = home or (_home_of_module(words) if script is None else script.parent)
     own = tuple(word if path is None else str(path) for word, path in zip(words, places, strict=True))
     algorithm = Algorithm(name or _called(words, script), command=own, protocol=protocol, folder=folder, reads=reads)
     if walls:
@@ -255,9 +264,9 @@ def _stem(image: str) -> str:
     return name[: -len(ending)] if ending else re.split("[:@]", name)[0]
 
 
-def _function(name: str, text: str, reads: tuple[Path, ...]) -> Algorithm:
+def _function(name: str, text: str, reads: tuple[Path, ...], *, home: Path | None = None) -> Algorithm:
     file, _, function = text.rpartition(":")
     path = Path(_expanded(file)).absolute()
     if not file or not function.isidentifier() or not path.is_file():
         raise InputError(f"{text} is no function", advice="Say FILE:NAME, such as infer.py:predict_ddfs")
-    return Algorithm(name or path.stem, function=f"{path}:{function}", folder=path.parent, reads=reads)
+    return Algorithm(name or path.stem, function=f"{path}:{function}", folder=home or path.parent, reads=reads)

@@ -106,17 +106,26 @@ def test_the_time_of_a_baseline_on_this_machine(demo, tmp_path):
 
 def test_a_function_whose_arrays_are_never_written(demo, tmp_path):
     truth = demo("tusrec")
-    home = tmp_path / "home"
-    home.mkdir()
-    (home / "still.py").write_text(
+    home = tmp_path / "home"  # laid out, and started, as the organisers' own of 2025
+    (home / "utils").mkdir(parents=True)
+    (home / "weights").write_text("0")
+    (home / "utils" / "loading.py").write_text(
+        "import os\ndef still(): return float(open(os.getcwd() + '/weights').read())"
+    )
+    (home / "utils" / "predict.py").write_text(
         "import numpy\n"
+        "from utils.loading import still\n"
         "def predict_ddfs(frames, landmark, data_path_calib, device):\n"
-        "    pixels = numpy.zeros((len(frames) - 1, 3, frames[0].size), 'f4')\n"
+        "    pixels = numpy.full((len(frames) - 1, 3, frames[0].size), still(), 'f4')\n"
         "    marks = numpy.zeros((3, len(landmark)), 'f4')\n"
         "    return pixels, marks, pixels, marks\n"
     )
     ran = podium.run_algorithm(
-        "tusrec", out=tmp_path / "out", truth=truth, functions={"still": f"{home}/still.py:predict_ddfs"}
+        "tusrec",
+        out=tmp_path / "out",
+        truth=truth,
+        functions={"still": f"{home}/utils/predict.py:predict_ddfs"},
+        home=home,
     )
     assert ran.failed == 0, ran.timings["still"].failures
     values = {entry.submission: entry.values["score"] for entry in ran.run.leaderboard.entries}

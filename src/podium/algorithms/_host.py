@@ -62,9 +62,9 @@ def _say(answers: IO[bytes], document: Mapping[str, Any]) -> None:
 
 
 def _loaded(function: str) -> Callable[..., Any]:
-    """Import the function from its file, beside which its other modules may lie."""
+    """Import the function from its file, beside which, or in the folder it is started in, its other modules may lie."""
     file, _, name = function.rpartition(":")
-    sys.path.insert(0, str(Path(file).parent))
+    sys.path[:0] = [str(Path(file).parent), str(Path.cwd())]
     spec = importlib.util.spec_from_file_location(Path(file).stem, file)
     assert spec is not None
     assert spec.loader is not None

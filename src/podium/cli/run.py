@@ -79,6 +79,13 @@ def run(
     processes: Annotated[int | None, typer.Option(help="Processes and threads.", min=1)] = None,
     output_limit: Annotated[float | None, typer.Option(help="Gigabytes that a case may write.", min=0.001)] = None,
     gpu: Annotated[bool, typer.Option("--gpu", help="Give it the GPU.")] = False,
+    home: Annotated[
+        Path | None,
+        typer.Option(
+            help="The folder that commands and functions are started in and may read; by default that of the script.",
+            metavar="DIR",
+        ),
+    ] = None,
     read: Annotated[
         list[Path] | None, typer.Option(help="A further folder that it may read, such as a model.", metavar="DIR")
     ] = None,
@@ -159,6 +166,7 @@ def run(
                     repeat=repeat,
                     warm_up=warm_up,
                     limits={name: limit for name, limit in limits.items() if limit is not None},
+                    home=home,
                     reads=read or (),
                     environment=given_options(env, flag="--env", form="NAME=VALUE"),
                     engine=engine,
