@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
+import shutil
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import hypothesis
 import pytest
 from shared_data import SHARED
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 # The same examples in every run, so that a red run is one that anybody can repeat; nor does it matter how long a
 # machine takes to make or to try them.
@@ -49,28 +53,82 @@ def golden_tusrec(shared: Path) -> dict[str, Any]:
     return json.loads(_needed(shared / "golden" / "tusrec.json").read_text())
 
 
+Make = Callable[[Path], None]
+
+
 @pytest.fixture(scope="session")
-def demo_command(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Make], Path]:
+    """Return a function that makes a folder once for all processes that run tests, to be read only."""
+    base = tmp_path_factory.getbasetemp()
+    place = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+    def folder(name: str, make: Make) -> Path:
+        made, finished = place / name, place / f"{name}.finished"
+        with (place / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not finished.exists():
+                shutil.rmtree(made, ignore_errors=True)
+                made.mkdir()
+                make(made)
+                finished.touch()
+        return made
+
+    return folder
+
+
+class Said(NamedTuple):
+    """What a command wrote to the standard output and to the standard error."""
+
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture(scope="session")
+def demo_command(made_once: Callable[[str, Make], Path]) -> tuple[Path, Said]:
     """Return where `podium demo` has written, evaluated and ranked the demo of each challenge, and what it said."""
     from podium.cli import app
 
-    folder = tmp_path_factory.mktemp("demo")
-    result = CliRunner(env={"COLUMNS": "120"}).invoke(app, ["demo", "--no-report", "--out", str(folder)])
-    assert result.exit_code == 0, result.output + repr(result.exception)
-    return folder, result
+    def make(folder: Path) -> None:
+        command = ["demo", "--no-report", "--out", str(folder / "demo-run")]
+        result = CliRunner(env={"COLUMNS": "120"}).invoke(app, command)
+        assert result.exit_code == 0, result.output + repr(result.exception)
+        (folder / "said.json").write_text(json.dumps([result.stdout, result.stderr]))
+
+    folder = made_once("demo", make)
+    return folder / "demo-run", Said(*json.loads((folder / "said.json").read_text()))
 
 
 @pytest.fixture(scope="session")
-def demos(demo_command: tuple[Path, Result]) -> Path:
+def demos(demo_command: tuple[Path, Said]) -> Path:
     """Return the folder where each challenge's demo has been written, evaluated and ranked, to be read only."""
     return demo_command[0]
 
 
 @pytest.fixture(scope="session")
-def kits21_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of KiTS21's demo: truth and submissions, to be read only."""
-    from podium.challenges.kits21.demo import write
+def written_demo(made_once: Callable[[str, Make], Path]) -> Callable[[str], Path]:
+    """Return a function that returns the folder of a demo: truth and submissions, to be read only."""
+    from podium.challenges import get_challenge
 
-    folder = tmp_path_factory.mktemp("kits21-demo")
-    write(folder)
-    return folder
+    return lambda name: made_once(f"{name}-demo", lambda folder: get_challenge(name).write_demo(folder))
+
+
+@pytest.fixture(scope="session")
+def kits21_demo(written_demo: Callable[[str], Path]) -> Path:
+    """Return the folder of KiTS21's demo: truth and submissions, to be read only."""
+    return written_demo("kits21")
+
+
+@pytest.fixture(scope="session")
+def few_cases(written_demo: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Return the folder with the truth and the images of a few cases of a demo, not to be changed."""
+    from other_truths import KINDS
+
+    made: dict[str, Path] = {}
+
+    def of(name: str) -> Path:
+        if name not in made:
+            made[name] = shutil.copytree(written_demo(name) / "truth", tmp_path_factory.mktemp(name) / "truth")
+            KINDS[name].trim(made[name])
+        return made[name]
+
+    return of

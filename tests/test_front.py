@@ -17,10 +17,11 @@ from podium.cli import app
 from podium.model import InputError
 
 
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory, kits21_demo):
+@pytest.fixture
+def folders(tmp_path, kits21_demo):
     """Return a truth and teams of KiTS21, where a notebook would have them."""
-    folder = tmp_path_factory.mktemp("notebook")
+    folder = tmp_path / "notebook"
+    folder.mkdir()
     (folder / "truth").symlink_to(kits21_demo / "truth")
     (folder / "teams").symlink_to(kits21_demo / "submissions")
     lines = ["submission,case,value"]
@@ -39,14 +40,27 @@ podium.rank("table.csv", better="higher").report("out")
 """
 
 
-@pytest.mark.slow
-def test_the_notebook_of_the_design_runs(folders):
-    subprocess.run([sys.executable, "-c", NOTEBOOK], cwd=folders, check=True, capture_output=True)
-    assert "<html" in (folders / "run" / "report.html").read_text()
-    assert "team 2" in (folders / "out" / "report.html").read_text()
-    run = podium.load(str(folders / "run"))
+def assert_it_did_all(folder):
+    assert "<html" in (folder / "run" / "report.html").read_text()
+    assert "team 2" in (folder / "out" / "report.html").read_text()
+    run = podium.load(str(folder / "run"))
     assert run.leaderboard.places["no-cysts"] == 1
     assert repr(run).startswith("<Run of kits21, document: ")
+
+
+@pytest.mark.heavy
+def test_the_notebook_of_the_design_runs(folders):
+    subprocess.run([sys.executable, "-c", NOTEBOOK], cwd=folders, check=True, capture_output=True)
+    assert_it_did_all(folders)
+
+
+@pytest.mark.slow
+def test_the_notebook_runs_with_few_figures(folders, monkeypatch):
+    """The same, but for most figures, each in three formats, and for a process of its own."""
+    few = 'only=["dots_and_boxes", "places"], formats=["svg"]'
+    monkeypatch.chdir(folders)
+    exec(NOTEBOOK.replace("run.report()", f"run.report({few})").replace('report("out")', f'report("out", {few})'))
+    assert_it_did_all(folders)
 
 
 # Each command, and the one call that does its work; `run` and `ranking` are what podium.load and podium.rank return.
@@ -201,7 +215,7 @@ def test_a_run_folder_of_the_first_version_loads_ranks_and_reports(tmp_path):
         assert run.leaderboard.places == places
         again = run.rank(bootstrap=100)
         assert again.confidence.ranks
-        page = run.report(bootstrap=100, formats=("svg",))
+        page = again.report(formats=("svg",), only=["dots_and_boxes", "places", "accuracy_runtime"])
         text = page.read_text()
         assert "No cases are drawn: the truth is no longer at" in text
         assert Path(page).parent == copy

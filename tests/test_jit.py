@@ -5,8 +5,6 @@ import shutil
 import subprocess
 import sys
 
-import nibabel
-import numpy as np
 import pytest
 from shared_data import PROJECT
 
@@ -44,32 +42,31 @@ def read_only(tmp_path):
 
 
 @pytest.fixture
-def masks(tmp_path):
-    """Return two small masks."""
-    mask = np.zeros((9, 9, 9), np.uint8)
-    mask[2:6, 2:6, 2:6] = 1
-    for name, shift in (("one", 0), ("two", 1)):
-        nibabel.save(nibabel.Nifti1Image(np.roll(mask, shift, 0), np.eye(4)), tmp_path / f"{name}.nii.gz")
-    return tmp_path / "one.nii.gz", tmp_path / "two.nii.gz"
+def command(tmp_path):
+    """Return a command that needs few kernels, as each of them takes a second to compile."""
+    lines = [f"team {team},case {case},{(team + 1) / (case + 2)}" for team in range(3) for case in range(8)]
+    (tmp_path / "table.csv").write_text("\n".join(["submission,case,value", *lines]))
+    rules = ("--better", "higher", "--scheme", "test-then-rank", "--bootstrap", "0")
+    return "rank", tmp_path / "table.csv", *rules
 
 
-def test_kernels_are_kept_in_a_temporary_folder_of_ones_own(read_only, masks, tmp_path):
-    first = read_only("compare", *masks)
+def test_kernels_are_kept_in_a_temporary_folder_of_ones_own(read_only, command, tmp_path):
+    first = read_only(*command)
     assert first.returncode == 0, first.stderr
     (line,) = first.stderr.splitlines()
     folder = tmp_path / "temporary" / f"podium-kernels-{os.getuid()}"
     assert f"(once, kept in {folder}, as neither the installation nor the home folder can be written to)" in line
     assert folder.stat().st_mode & 0o777 == 0o700
-    second = read_only("compare", *masks)
+    second = read_only(*command)
     assert (second.returncode, second.stderr) == (0, "")
     assert second.stdout == first.stdout
 
 
-def test_kernels_are_compiled_in_memory_where_others_could_have_written_them(read_only, masks, tmp_path):
+def test_kernels_are_compiled_in_memory_where_others_could_have_written_them(read_only, command, tmp_path):
     folder = tmp_path / "temporary" / f"podium-kernels-{os.getuid()}"
     folder.mkdir()
     folder.chmod(0o777)
-    result = read_only("compare", *masks)
+    result = read_only(*command)
     assert result.returncode == 0, result.stderr
     (line,) = result.stderr.splitlines()
     assert "(each time anew, as neither the installation nor the home folder can be written to)" in line

@@ -25,12 +25,11 @@ def baseline(name, team="team", protocol="case"):
 
 
 @pytest.fixture
-def demo(tmp_path):
-    """Return a function that writes a small truth with its images."""
+def demo(written_demo, tmp_path):
+    """Return a function that returns a small truth with its images."""
 
     def written(name, cases=None):
-        get_challenge(name).write_demo(tmp_path / "demo")
-        truth = tmp_path / "demo" / "truth"
+        truth = shutil.copytree(written_demo(name) / "truth", tmp_path / "demo" / "truth")
         if cases:
             for folder in sorted(path for path in truth.iterdir() if path.is_dir())[cases:]:
                 shutil.rmtree(folder)

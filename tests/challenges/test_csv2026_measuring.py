@@ -171,17 +171,17 @@ def test_the_tolerance_is_an_option(folder):
 
 
 @pytest.mark.slow
-def test_the_demonstration(tmp_path):
-    for name in ("one", "two"):
-        write_demo(tmp_path / name)
-    files = sorted(path.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("*") if path.is_file())
-    assert all((tmp_path / "one" / f).read_bytes() == (tmp_path / "two" / f).read_bytes() for f in files)
-    assert sum((tmp_path / "one" / file).stat().st_size for file in files) < 5e6
-    challenge = get_challenge("csv2026").prepared(tmp_path / "one" / "truth")
-    cases = challenge.cases(tmp_path / "one" / "truth")
+def test_the_demonstration(written_demo, tmp_path):
+    write_demo(tmp_path)
+    folder = written_demo("csv2026")
+    files = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    assert all((folder / file).read_bytes() == (tmp_path / file).read_bytes() for file in files)
+    assert sum((folder / file).stat().st_size for file in files) < 5e6
+    challenge = get_challenge("csv2026").prepared(folder / "truth")
+    cases = challenge.cases(folder / "truth")
     assert challenge.baseline_seconds
     assert {challenge.load(case).risk for case in cases} == {0, 1}
-    submissions = tmp_path / "one" / "submissions"
+    submissions = folder / "submissions"
     for team in sorted(path.name for path in submissions.iterdir()):
         paths = {case: submissions / team / case.expected[1] for case in cases}
         broken = [case for case, path in paths.items() if not path.exists() or challenge.check(case, path)]

@@ -72,7 +72,8 @@ def test_what_cannot_be_is_refused_in_one_line(run, evaluated, arguments, told):
 def test_a_file_of_somebody_else_in_the_way_is_refused_in_one_line(run, evaluated, name):
     (evaluated / name).parent.mkdir(exist_ok=True)
     (evaluated / name).write_text("mine")
-    result = run("report", evaluated, "--bootstrap", 0, "--no-pictures", "--only", "dots_and_boxes", "--format", "svg")
+    chosen = ("--bootstrap", 0, "--no-pictures", "--only", "dots_and_boxes", "--format", "svg")
+    result = run("report", evaluated, *chosen)
     assert result.exit_code == 1
     assert f"{evaluated / name}: this file is in the way, and Podium did not write it. Move it" in " ".join(
         result.stderr.split()
@@ -81,7 +82,7 @@ def test_a_file_of_somebody_else_in_the_way_is_refused_in_one_line(run, evaluate
     assert (evaluated / name).read_text() == "mine"
     assert name == "report.html" or not (evaluated / "report.html").exists()
     (evaluated / name).unlink()
-    assert run("report", evaluated, "--bootstrap", 0, "--no-pictures", "--only", "dots_and_boxes").exit_code == 0
+    assert run("report", evaluated, *chosen).exit_code == 0
 
 
 def test_a_folder_that_is_no_run_is_refused(run, tmp_path):

@@ -30,6 +30,9 @@ def pair(request, case):
     return case.name, request.param, reference, prediction
 
 
+in_short = pytest.mark.parametrize("pair", ["AND", pytest.param("OR", marks=pytest.mark.heavy)], indirect=True)
+
+
 def test_dice_and_surface_dice_are_the_organisers(pair, golden_kits21):
     case, name, reference, prediction = pair
     golden = golden_kits21["cases"][case]["aggregated_vs_MAJ"][name]
@@ -47,6 +50,7 @@ def test_voxel_counts_are_the_organisers(case, golden_kits21):
 
 
 @pytest.mark.slow
+@in_short
 def test_distances_are_deepminds(pair):
     _, _, reference, prediction = pair
     surfaces = surface_distances(reference, prediction, regions=KITS21_REGIONS)
@@ -66,6 +70,7 @@ def test_distances_are_deepminds(pair):
 
 
 @pytest.mark.slow
+@in_short
 def test_voxel_distances_are_monais(pair):
     _, _, reference, prediction = pair
     box = tuple(slice(max(s.start - 2, 0), s.stop + 2) for s in reference.box.union(prediction.box).slices)

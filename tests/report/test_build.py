@@ -91,17 +91,17 @@ def test_a_page_that_somebody_named_is_overwritten(evaluated, tmp_path):
     assert listed(page.parent) == files_in(page.parent)
 
 
-def evaluated_as(names, demo, folder):
-    """Evaluate some submissions of KiTS21's demo under other names."""
+def evaluated_as(names, demo, truth, folder):
+    """Evaluate some submissions of KiTS21's demo under other names, with few of its cases."""
     for name, source in zip(names, sorted((demo / "submissions").iterdir()), strict=False):
         shutil.copytree(source, folder / "submissions" / name)
-    inputs = {"truth": demo / "truth", "submissions": folder / "submissions"}
+    inputs = {"truth": truth, "submissions": folder / "submissions"}
     return podium.evaluate("kits21", **inputs, out=folder / "run", jobs=1)
 
 
 @pytest.mark.slow
-def test_a_second_report_removes_the_files_of_the_first(kits21_demo, tmp_path):
-    run = evaluated_as(["Aardvark", "Bumblebee", "Capybara"], kits21_demo, tmp_path)
+def test_a_second_report_removes_the_files_of_the_first(kits21_demo, few_cases, tmp_path):
+    run = evaluated_as(["Aardvark", "Bumblebee", "Capybara"], kits21_demo, few_cases("kits21"), tmp_path)
     chosen = {"bootstrap": 0, "only": ["dots_and_boxes", "case_heatmap"], "formats": ["png"]}
     run.report(**chosen)
     first = {name for name in listed(run.folder) if name.startswith("figures/cases/")}
@@ -120,8 +120,8 @@ def test_a_second_report_removes_the_files_of_the_first(kits21_demo, tmp_path):
 
 
 @pytest.mark.slow
-def test_beside_an_anonymous_page_no_earlier_figure_is_left(kits21_demo, tmp_path):
-    run = evaluated_as(["Aardvark", "Bumblebee"], kits21_demo, tmp_path)
+def test_beside_an_anonymous_page_no_earlier_figure_is_left(kits21_demo, few_cases, tmp_path):
+    run = evaluated_as(["Aardvark", "Bumblebee"], kits21_demo, few_cases("kits21"), tmp_path)
     run.report(bootstrap=0, only=["dots_and_boxes", "case_heatmap"], formats=["svg"])
     (run.folder / "figures" / "mine.svg").write_text("Aardvark")
     run.report(bootstrap=0, only=["case_heatmap"], formats=["svg"], anonymise=True, pictures=False)
@@ -134,8 +134,8 @@ def test_beside_an_anonymous_page_no_earlier_figure_is_left(kits21_demo, tmp_pat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("anonymise", "times"), [(False, 1), (True, 2)])
-def test_the_cube_is_built_once(evaluated, monkeypatch, anonymise, times):
+@pytest.mark.parametrize(("anonymise", "times", "only"), [(False, 1, ["places"]), (True, 2, None)])
+def test_the_cube_is_built_once(evaluated, monkeypatch, anonymise, times, only):
     counted = []
 
     def counting(*arguments):
@@ -145,7 +145,7 @@ def test_the_cube_is_built_once(evaluated, monkeypatch, anonymise, times):
     for module in [module for name, module in sys.modules.items() if name.partition(".")[0] == "podium"]:
         if getattr(module, "cube_of", None) is cube_of:
             monkeypatch.setattr(module, "cube_of", counting)
-    podium.load(evaluated).report(bootstrap=30, formats=["svg"], anonymise=anonymise)
+    podium.load(evaluated).report(bootstrap=30, formats=["svg"], anonymise=anonymise, only=only)
     assert len(counted) == times
 
 

@@ -6,7 +6,6 @@ Each challenge's demo is taken, and a copy of its best submission is broken in f
 import csv
 import json
 import shutil
-from importlib import import_module
 
 import h5py
 import label_files
@@ -55,10 +54,10 @@ BREAKERS = {"kits21": nifti, "trackrad2025": metaimage, "csv2026": hdf5, "tusrec
 
 
 @pytest.fixture(params=sorted(BREAKERS))
-def faulty(request, tmp_path):
+def faulty(request, written_demo, tmp_path):
     """Return a challenge, its folder, and the predictions of the team "faulty" by what is wrong with them."""
     name = request.param
-    import_module(f"podium.challenges.{name}.demo").write(tmp_path)
+    shutil.copytree(written_demo(name), tmp_path, dirs_exist_ok=True)
     teams = tmp_path / "submissions"
     shutil.rmtree(teams / "unlucky")
     best = {"kits21": "careful", "trackrad2025": "swift", "csv2026": "careful", "tusrec": "steady"}[name]
@@ -104,15 +103,24 @@ def test_the_run_finishes_and_explains(faulty, tmp_path):
     assert without.equals(podium.load(tmp_path / "run").measurements.filter(pl.col("submission") != "faulty"))
 
 
-@pytest.mark.parametrize("fault", ["corrupt", "missing", "misshapen", "NaN"])
-def test_lvquan18_in_one_file(tmp_path, fault):
-    """All cases lie in one file, so each fault is a submission of its own; none of them is ranked."""
-    import_module("podium.challenges.lvquan18.demo").write(tmp_path)
-    teams = tmp_path / "submissions"
-    shutil.rmtree(teams / "unlucky")
-    source = next(path for path in sorted(teams.rglob("*.mat")) if "baseline" not in path.parts)
-    before = run("lvquan18", tmp_path, tmp_path / "without")
+@pytest.fixture(scope="module")
+def without_faults(written_demo, tmp_path_factory):
+    """Return a demo of LVQuan18 in which nothing is wrong, and its run."""
+    folder = tmp_path_factory.mktemp("without")
+    shutil.copytree(written_demo("lvquan18"), folder / "demo")
+    shutil.rmtree(folder / "demo" / "submissions" / "unlucky")
+    before = run("lvquan18", folder / "demo", folder / "run")
     assert before.exit_code in (0, 3), before.output
+    return folder / "demo", folder / "run"
+
+
+@pytest.mark.parametrize("fault", ["corrupt", "missing", "misshapen", "NaN"])
+def test_lvquan18_in_one_file(without_faults, tmp_path, fault):
+    """All cases lie in one file, so each fault is a submission of its own; none of them is ranked."""
+    demo, before = without_faults
+    shutil.copytree(demo, tmp_path, dirs_exist_ok=True)
+    teams = tmp_path / "submissions"
+    source = next(path for path in sorted(teams.rglob("*.mat")) if "baseline" not in path.parts)
     folder = teams / "faulty"
     folder.mkdir()
     path = folder / source.name
@@ -132,5 +140,5 @@ def test_lvquan18_in_one_file(tmp_path, fault):
     entry = next(entry for entry in board["entries"] if entry["submission"] == "faulty")
     assert entry["place"] is None
     assert entry["remark"]
-    without = podium.load(tmp_path / "without").measurements
+    without = podium.load(before).measurements
     assert without.equals(podium.load(tmp_path / "run").measurements.filter(pl.col("submission") != "faulty"))

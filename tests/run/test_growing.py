@@ -66,13 +66,12 @@ def test_a_grown_run_is_that_of_an_evaluation(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["kits21", "trackrad2025", "csv2026", "tusrec"])
-def test_in_every_challenge(name, tmp_path):
+def test_in_every_challenge(written_demo, name, tmp_path):
     challenge = get_challenge(name)
-    challenge.write_demo(tmp_path / "demo")
-    truth, teams = tmp_path / "demo" / "truth", tmp_path / "demo" / "submissions"
-    for team in list(teams.iterdir()):
-        if team.is_file():  # an archive
-            team.unlink()
+    truth, teams = written_demo(name) / "truth", tmp_path / "teams"
+    for team in (written_demo(name) / "submissions").iterdir():
+        if team.is_dir():  # no archive
+            shutil.copytree(team, teams / team.name)
     whole = evaluate_into(tmp_path / "whole", challenge, truth=truth, submissions=teams)
     same(grown(tmp_path, challenge, truth, teams)[0], whole)
 

@@ -125,12 +125,12 @@ def test_numbers_followed_by_holes_are_refused(tmp_path):
 
 @pytest.mark.parametrize("manner", ["timing", "strangers", "links", "long"])
 def test_a_check_tells_of_many_problems_in_few_lines(tmp_path, manner):
-    """A timing.csv of 9 MB made 37 MB of warnings."""
+    """A timing.csv of 9 MB made 37 MB of warnings; a tenth of it is enough to tell."""
     truth, teams = write_landmarks(tmp_path, {"team": {}})
     team = teams / "team"
     match manner:
         case "timing":
-            lines = (f"no-case-{number:07},1" for number in range(300_000))
+            lines = (f"no-case-{number:07},1" for number in range(30_000))
             (team / "timing.csv").write_text("\n".join(["case,seconds", *lines]))
         case "strangers":
             for number in range(3000):
@@ -145,7 +145,7 @@ def test_a_check_tells_of_many_problems_in_few_lines(tmp_path, manner):
         assert len(problems) < 1200
         assert all(len(problem.what) <= 600 for problem in problems)
     if manner == "timing":
-        assert any(problem.what == "… and 299,954 more" and problem.warning for problem in problems)
+        assert any(problem.what == "… and 29,954 more" and problem.warning for problem in problems)
 
 
 def test_what_is_refused_is_told_before_warnings_and_never_left_out(tmp_path):

@@ -143,10 +143,11 @@ def test_a_terminal_that_knows_no_letters_but_ascii(evaluated):
 
 
 @pytest.mark.slow
-def test_a_path_that_is_not_utf8(kits21_demo, tmp_path):
+def test_a_path_that_is_not_utf8(kits21_demo, few_cases, tmp_path):
     folder = tmp_path / os.fsdecode(b"Gr\xfc\xdfe")
-    shutil.copytree(kits21_demo, folder)
-    (folder / "submissions" / "careful").rename(folder / "submissions" / os.fsdecode(b"careful-\xfc"))
+    shutil.copytree(few_cases("kits21"), folder / "truth")
+    for team, name in (("unlucky", "unlucky"), ("careful", os.fsdecode(b"careful-\xfc"))):
+        shutil.copytree(kits21_demo / "submissions" / team, folder / "submissions" / name)
     text = str(folder)
     inputs = ("--truth", f"{text}/truth", "--submissions", f"{text}/submissions")
     result = podium("evaluate", "kits21", *inputs, "--out", f"{text}/run")
@@ -263,8 +264,10 @@ def test_a_table_that_ends_a_process_is_told_in_one_line(evaluated, tmp_path):
     content[44] = 127
     (run / "measurements.parquet").write_bytes(content)
     assert not parquet_can_be_read(run / "measurements.parquet")
-    for command in ("rank", "report", "verify"):
-        assert "this run folder is damaged" in one_line(podium(command, run))
+    assert "this run folder is damaged" in one_line(podium("rank", run))
+    for command in ("report", "verify"):
+        (line,) = CliRunner().invoke(app, [command, str(run)]).stderr.splitlines()
+        assert "this run folder is damaged" in line
     document = json.loads((run / "run.json").read_text())
     (run / "run.json").write_text(json.dumps(document | {"measurements": ""}))
     assert "measurements.parquet cannot be read" in one_line(podium("rank", run))

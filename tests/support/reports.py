@@ -225,7 +225,7 @@ DEGENERATE: dict[str, dict[str, Any]] = {
     "hostile names": {"names": HOSTILE},
     "undefined values": {"undefined": 0.3},
     "people": {"people": True, "baseline": True},
-    "many": {"submissions": 60, "cases": 40, "baseline": True},
+    "many": {"submissions": 25, "cases": 45, "baseline": True},
 }
 """Runs that a report must stand, by what is strange about them: options of `synthetic_report`."""
 
@@ -303,6 +303,6 @@ STRANGE_TABLES: dict[str, dict[str, Any]] = {
     "hostile names": {"names": HOSTILE, "tasks": HOSTILE[:4], "lacking": 0.1, "missing": 0.0},
     "lower is better": {"better": "lower", "scheme": RankThenAggregate()},
     "tests": {"scheme": TestThenRank("holm")},
-    "many": {"submissions": 40, "cases": 20, "tasks": [f"task {number}" for number in range(11)]},
+    "many": {"submissions": 25, "cases": 20, "tasks": [f"task {number}" for number in range(11)]},
 }
 """Tables that a report must stand, by what is strange about them: options of `table_ranking`."""

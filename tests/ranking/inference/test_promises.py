@@ -58,7 +58,7 @@ def broken(cell, rounds, **options):
 
 @pytest.mark.parametrize(
     ("scenario", "population", "cases", "rounds"),
-    [*SHORT, *(pytest.param(*longer, marks=pytest.mark.slow) for longer in LONGER)],
+    [*SHORT, *(pytest.param(*longer, marks=pytest.mark.heavy) for longer in LONGER)],
 )
 def test_promises_are_kept_in_short(scenario, population, cases, rounds):
     assert broken(cell_of(scenario, population, cases), rounds) == []
