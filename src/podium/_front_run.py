@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from podium.algorithms.asking import ask_cases
 from podium.algorithms.choosing import confinement_for
 from podium.algorithms.confinement import Confinement
-from podium.algorithms.running import AlgorithmRuns, run_algorithms
+from podium.algorithms.running import BASELINE_OPTION, AlgorithmRuns, run_algorithms
 from podium.algorithms.specs import Algorithm, Allowance, Protocol
 from podium.algorithms.surroundings import SYSTEM_FOLDERS, whole
 from podium.challenges import chosen_challenge
@@ -120,6 +120,9 @@ def run_algorithm(
     if odd := [name for name in variables if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII)]:
         raise InputError(f"a variable cannot be called {odd[0]!r}", advice="Say --env NAME=VALUE")
     everybody = [*algorithms, *(replace(algorithm, environment=variables) for algorithm in given)]
+    if baseline_command and BASELINE_OPTION in (options or {}):
+        what = f"the baseline is to be timed, and its time is given as the option {BASELINE_OPTION}"
+        raise InputError(what, advice="Give one of the two")
     baseline = None
     if isinstance(baseline_command, Algorithm):
         baseline = baseline_command

@@ -224,6 +224,11 @@ def test_who_mostly_loads_is_named(edition):
     assert notes == ["a spends 5 s of 9.67 s per case on loading, by the fitted line."]
 
 
+def test_how_long_it_took_to_fail_on_everything_is_of_no_interest():
+    assert any(" line" in note for note in board(a=(TIE, steady(5, 0.2), "c1")).notes)
+    assert not any(" line" in note for note in board(a=(TIE, steady(5, 0.2), *FRAMES)).notes)
+
+
 def test_sequences_of_one_length_are_not_called_strange_in_the_code():
     """Its fit calls half of the time loading there, which is not above half."""
     table = teams(a=(TIE, seconds(0.1, 0.2, 0.7)))

@@ -129,6 +129,10 @@ def test_limits_are_what_was_given(run, places):
         (["--truth", "nowhere"], "nowhere: there is no such folder. Give the folder that holds the truth"),
         (["--truth", "algorithm/copy.py"], "algorithm/copy.py: this is not a folder"),
         (["--inputs", "algorithm"], "there are no images here"),
+        (
+            ["--option", "baseline_seconds=2", "--baseline-command", "b=python algorithm/copy.py {input} {output}"],
+            "the baseline is to be timed, and its time is given as the option baseline_seconds. Give one of the two",
+        ),
     ],
 )
 def test_bad_calls_get_one_line(run, places, more, message):

@@ -96,7 +96,8 @@ def notes(cube: Cube, edition: str, timing: str) -> tuple[str, ...]:
     backwards = [cube.submissions[place] for place in others if times.negative[0, place]]
     if timing == "required" and backwards:
         result.append(f"Last on runtime, as the fitted runtime is negative: {', '.join(backwards)}.")
-    result += [note for place in others for note in _strange_times(cube, times, place)]
+    answered = [place for place in others if not cube.failed[place].all()]  # how long failing took is of no interest
+    result += [note for place in answered for note in _strange_times(cube, times, place)]
     if np.unique(_frames(cube)).size < 2 and not _loading(cube, edition)[others].all():
         result.append("All sequences are of equal length, so loading cannot be told from tracking.")
     return tuple(result)
