@@ -1,0 +1,58 @@
+"""Sums over all thresholds of scores that were sorted once, for many sets of weights; and sums of chances."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from podium._jit import kernel
+
+
+@kernel
+def areas_under_curves(order, truth, ends, weights, pairs, areas):
+    """Fill, for each pair (scores, weights), the area under ROC and the average precision; NaN where undefined.
+
+    `order` (scores, samples) goes from the highest score to the lowest; `truth` (1.0 or 0.0) and `ends` (whether the
+    next score is lower) lie in that order. Samples of one score are taken together. With whole weights every count is
+    exact as long as twice the number of pairs is below 2⁵³.
+    """
+    samples = order.shape[1]
+    for pair in range(len(pairs)):
+        scores, weight = pairs[pair, 0], weights[pairs[pair, 1]]
+        above, all_above = 0.0, 0.0  # positives, and all, with a score higher than this
+        positives, count = 0.0, 0.0  # the same, with this score too
+        twice_the_area, precision = 0.0, 0.0
+        for k in range(samples):
+            value = weight[order[scores, k]]
+            positives += truth[scores, k] * value
+            count += value
+            if ends[scores, k]:
+                own = positives - above
+                twice_the_area += (count - all_above - own) * (above + positives)
+                if own > 0:
+                    precision += own * (positives / count)
+                above, all_above = positives, count
+        negatives = count - positives
+        both = positives > 0 and negatives > 0
+        areas[pair, 0] = twice_the_area / (2 * positives * negatives) if both else np.nan
+        areas[pair, 1] = min(precision / positives, 1.0) if positives > 0 else np.nan
+
+
+@kernel
+def mean_absolute_deviation(chances, most):
+    """Return E|S − E S| of the number S of successes among independent trials with these chances.
+
+    The distribution is built trial by trial; more than `most` successes are taken to be impossible.
+    """
+    probability = np.zeros(most + 1)
+    probability[0] = 1.0
+    mean, reach = 0.0, 0
+    for chance in chances:
+        mean += chance
+        reach = min(reach + 1, most)
+        for k in range(reach, 0, -1):
+            probability[k] += chance * (probability[k - 1] - probability[k])
+        probability[0] *= 1 - chance
+    total = 0.0
+    for k in range(most + 1):
+        total += probability[k] * abs(k - mean)
+    return total
