@@ -85,7 +85,7 @@ def test_a_misspelt_metric_is_recognised():
     assert get_metric("dice") is dice
     with pytest.raises(InputError, match="Did you mean 'hausdorff_distance'"):
         get_metric("haussdorf_distance")
-    with pytest.raises(InputError, match="There are: .*, average_symmetric_surface_distance, "):
+    with pytest.raises(InputError, match=r"There are: .*, average_symmetric_surface_distance, "):
         get_metric("xyz")
 
 

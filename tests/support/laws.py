@@ -122,6 +122,24 @@ def _of_class_scores(metric: Metric, reference: Any, prediction: Any, **argument
     return metric(reference, prediction if np.ndim(prediction) == 2 else np.eye(3)[prediction], **arguments)
 
 
+def _field_pairs() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    generator = np.random.default_rng(9)
+    for shape in ((2, 5, 6), (3, 4, 5, 3)):
+        yield generator.normal(0, 1, shape), generator.normal(0, 1, shape)
+
+
+def _image_pairs() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    generator = np.random.default_rng(10)
+    for shape in ((12, 15), (11, 12, 13)):
+        yield generator.random(shape), generator.random(shape)
+
+
+def _mirrored(reference: np.ndarray, prediction: np.ndarray) -> Iterator[tuple[Any, ...]]:
+    for axis in range(reference.ndim):
+        yield np.flip(reference, axis), np.flip(prediction, axis)
+    yield reference.T, prediction.T
+
+
 def _shuffled(reference: np.ndarray, prediction: np.ndarray) -> Iterator[tuple[Any, ...]]:
     for seed in range(3):
         order = np.random.default_rng(seed).permutation(len(reference))
@@ -224,6 +242,24 @@ FAMILIES: dict[str, list[Family]] = {
             weighted=True,
         )
     ],
+    "deformations": [
+        Family(
+            lambda metric, _, prediction: metric(prediction),
+            _field_pairs,
+            nothing={"no voxels": (np.zeros((2, 0, 3)), np.zeros((2, 0, 3)))},
+            scaled=lambda metric, _, prediction, factor: metric(
+                prediction * factor, spacing_mm=[factor] * len(prediction)
+            ),
+        )
+    ],
+    "images": [
+        Family(
+            lambda metric, a, b: metric(a, b, data_range=1.0),
+            _image_pairs,
+            _mirrored,
+            {"no voxels": (np.zeros((0, 3)), np.zeros((0, 3)))},
+        )
+    ],
     "landmarks": [
         Family(
             _call,
@@ -288,7 +324,7 @@ def does_not_depend_on_orientation_or_order(metric: Metric) -> None:
 
 
 def follows_its_unit(metric: Metric) -> None:
-    power = {"": 0, "mm": 1, "mm³": None}[metric.unit]
+    power = {"": 0, "dB": 0, "mm": 1, "mm³": None}[metric.unit]
     for family, reference, prediction in _cases(metric):
         if family.scaled is None:
             continue

@@ -3,6 +3,12 @@
 Every metric is declared once with unit, range, direction and its value for every empty case; `metrics()` lists them.
 """
 
+from podium.metrics.agreement import (
+    IntraclassCorrelation,
+    concordance_correlation,
+    intraclass_correlation,
+    intraclass_correlations,
+)
 from podium.metrics.classification import (
     ClassCounts,
     accuracy,
@@ -39,6 +45,7 @@ from podium.metrics.dose import (
     gaussian_dose,
     volume_at_dose,
 )
+from podium.metrics.fidelity import peak_signal_to_noise_ratio, structural_similarity, structural_similarity_map
 from podium.metrics.multiclass import (
     macro_area_under_precision_recall,
     macro_area_under_roc,
@@ -83,6 +90,7 @@ from podium.metrics.reconstruction import (
     relative_transforms,
     transform_error,
 )
+from podium.metrics.registration import folded_share, jacobian_determinants
 from podium.metrics.registry import declare, get_metric, metrics
 from podium.metrics.regression import (
     BlandAltman,
@@ -116,6 +124,7 @@ __all__ = [
     "ClassCounts",
     "Comparison",
     "DirectedDistances",
+    "IntraclassCorrelation",
     "LabelMapComparison",
     "Measured",
     "Overlap",
@@ -140,6 +149,7 @@ __all__ = [
     "cohen_kappa",
     "compare",
     "compare_label_maps",
+    "concordance_correlation",
     "confusion_matrix",
     "cumulative_dose_volume_histogram",
     "declare",
@@ -153,11 +163,15 @@ __all__ = [
     "f1_scores",
     "f_beta",
     "false_positive_rate",
+    "folded_share",
     "gaussian_dose",
     "get_metric",
     "hausdorff_distance",
     "hausdorff_distance_95",
     "intersection_over_union",
+    "intraclass_correlation",
+    "intraclass_correlations",
+    "jacobian_determinants",
     "kappas",
     "landmark_displacements",
     "landmark_error",
@@ -181,6 +195,7 @@ __all__ = [
     "net_benefit",
     "one_against_rest",
     "overlap",
+    "peak_signal_to_noise_ratio",
     "pearson_correlation",
     "positive_likelihood_ratio",
     "positive_predictive_value",
@@ -192,6 +207,8 @@ __all__ = [
     "root_mean_square_error",
     "sensitivity",
     "specificity",
+    "structural_similarity",
+    "structural_similarity_map",
     "structures",
     "surface_dice",
     "surface_distances",

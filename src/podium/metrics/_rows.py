@@ -40,6 +40,13 @@ def weighted_mean(values: Floats, weights: Floats) -> Floats:
     return quotient((values * weights).sum(axis=-1), weights.sum(axis=-1))
 
 
+def varies(values: Floats, counted: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Return whether the counted samples have more than one value."""
+    high = np.max(np.where(counted, values, -np.inf), axis=-1, initial=-np.inf)
+    low = np.min(np.where(counted, values, np.inf), axis=-1, initial=np.inf)
+    return np.asarray(high > low)
+
+
 def weighted_percentile(values: Floats, weights: Floats, percentile: float) -> Floats:
     """Return the percentile along the last axis of values that stand there as often as their weights say.
 

@@ -140,7 +140,7 @@ def landmark_errors(reference: npt.ArrayLike, prediction: npt.ArrayLike) -> Floa
         raise InputError(f"landmarks must be two lists of points of equal shape, not {one.shape} and {two.shape}")
     if not (np.isfinite(one).all() and np.isfinite(two).all()):
         raise InputError("a landmark has a coordinate that is not a finite number")
-    return np.linalg.norm(two - one, axis=1)
+    return np.asarray(np.linalg.norm(two - one, axis=1), np.float64)
 
 
 @declare(title="Landmark error", **_LANDMARKS)

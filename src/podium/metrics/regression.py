@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.metrics._quotients import quotient
-from podium.metrics._rows import as_samples, weighted_mean, weighted_percentile
+from podium.metrics._rows import as_samples, varies, weighted_mean, weighted_percentile
 from podium.metrics.registry import declare
 from podium.model import UNDEFINED, Direction, InputError
 
@@ -151,7 +151,7 @@ def coefficient_of_determination(
         deviation = one - weighted_mean(one, weight)[..., None]
     error = weighted_mean(np.square(two - one), weight)
     spread = weighted_mean(np.square(deviation), weight)
-    return 1 - quotient(error, spread, where=_varies(one, weight > 0))
+    return 1 - quotient(error, spread, where=varies(one, weight > 0))
 
 
 @declare(
@@ -206,7 +206,7 @@ def pearson_correlation(
         scale = np.sqrt(
             weighted_mean(np.square(one_deviation), weight) * weighted_mean(np.square(two_deviation), weight)
         )
-        varied = _varies(one, counted) & _varies(two, counted)
+        varied = varies(one, counted) & varies(two, counted)
     return np.clip(quotient(covariance, scale, where=varied), -1, 1)
 
 
@@ -214,13 +214,6 @@ def _scaled(deviation: Floats) -> Floats:
     """Divide deviations by their largest, so that squares neither overflow nor vanish."""
     largest = np.max(np.abs(deviation), axis=-1, keepdims=True, initial=0.0)
     return deviation / np.where(largest > 0, largest, 1.0)
-
-
-def _varies(values: Floats, counted: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Return whether the counted samples have more than one value."""
-    high = np.max(np.where(counted, values, -np.inf), axis=-1, initial=-np.inf)
-    low = np.min(np.where(counted, values, np.inf), axis=-1, initial=np.inf)
-    return np.asarray(high > low)
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,13 +107,12 @@ def calibration(reference: npt.ArrayLike, prediction: npt.ArrayLike, *, bins: in
     truth, chances, weight = (values.reshape(-1) for values in as_probabilities(reference, prediction, None))
     error = float(calibration_gaps(truth, chances, weight, bins))
     bin_of = _bin_of(chances, bins)
-    count, chance, share = (np.bincount(bin_of, weights=values, minlength=bins) for values in (weight, chances, truth))
-    chance, share = quotient(chance, count), quotient(share, count)
+    count = np.bincount(bin_of, minlength=bins).astype(np.int64)
+    chance, share = (quotient(np.bincount(bin_of, values, minlength=bins), count) for values in (chances, truth))
     if not chances.size:
-        return Calibration(count.astype(np.int64), chance, share, error, UNDEFINED, UNDEFINED)
+        return Calibration(count, chance, share, error, UNDEFINED, UNDEFINED)
     by_chance = sum(_deviation_by_chance(chances[bin_of == number]) for number in range(bins))
-    largest = float(np.nanmax(np.abs(chance - share)))
-    return Calibration(count.astype(np.int64), chance, share, error, largest, by_chance / chances.size)
+    return Calibration(count, chance, share, error, float(np.nanmax(np.abs(chance - share))), by_chance / chances.size)
 
 
 def _deviation_by_chance(chances: Floats) -> float:
