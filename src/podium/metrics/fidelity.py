@@ -120,7 +120,8 @@ def structural_similarity(
     Notes
     -----
     scikit-image's `structural_similarity` with `gaussian_weights=True, use_sample_covariance=False`; by default it
-    takes a window of 7 equal weights and divides variances by n − 1, which gives other numbers.
+    takes a window of 7 equal weights and divides variances by n − 1, which gives other numbers. MONAI agrees;
+    TorchMetrics also counts windows that reach over the border, filled by reflection, which Wang leaves out.
 
     References
     ----------

@@ -101,8 +101,8 @@ def area_under_roc(
 
     Notes
     -----
-    The same as scikit-learn's `roc_auc_score`. TorchMetrics turns scores outside [0, 1] into probabilities of single
-    precision first, where different scores become equal: then its area is another one.
+    The same as scikit-learn's `roc_auc_score`. TorchMetrics says 0 where there is one class only, and takes scores
+    outside [0, 1] through the logistic function first, where large ones become equal: then its area is another one.
 
     References
     ----------
@@ -115,7 +115,7 @@ def area_under_roc(
     >>> area_under_roc([0, 1, 1], [0.5, 0.4, 0.6], weights=[[1, 1, 1], [1, 0, 2], [0, 2, 1]])
     array([0.5, 1. , nan])
     """
-    return _areas(reference, prediction, weights)[..., 0]
+    return _areas(reference, prediction, weights)[..., 0][()]
 
 
 @declare(title="AUPRC", **_SCORE, empty={"no samples": UNDEFINED, "no positives": UNDEFINED, "no negatives": 1.0})
@@ -131,7 +131,7 @@ def area_under_precision_recall(
 
     Notes
     -----
-    The same as `average_precision_score` of scikit-learn, which without positives says 0, and of TorchMetrics.
+    The same as `average_precision` of scikit-learn and TorchMetrics, which say 0 where there are no positives.
 
     References
     ----------
@@ -142,7 +142,7 @@ def area_under_precision_recall(
     >>> round(float(area_under_precision_recall([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])), 4)
     0.8333
     """
-    return _areas(reference, prediction, weights)[..., 1]
+    return _areas(reference, prediction, weights)[..., 1][()]
 
 
 def delong_covariance(reference: npt.ArrayLike, prediction: npt.ArrayLike) -> Floats:
