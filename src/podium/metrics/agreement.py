@@ -46,7 +46,7 @@ def concordance_correlation(
     """Return Lin's concordance correlation (CCC) = 2·s_xy / (s_x² + s_y² + (x̄ − ȳ)²), from −1 to 1.
 
     Pearson's correlation times how near the line of identity the values lie. Sums of squares are divided by n, as Lin
-    does; tools that divide variances by n − 1 give another number for few samples. 0 where one side is constant;
+    does; TorchMetrics divides them by n − 1, which gives another number for few samples. 0 where one side is constant;
     undefined where all values are one and the same.
 
     References

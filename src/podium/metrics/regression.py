@@ -147,10 +147,11 @@ def coefficient_of_determination(
     0.5
     """
     one, two, weight = as_samples(reference, prediction, weights)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):  # of squares: R² is then without bound indeed
         deviation = one - weighted_mean(one, weight)[..., None]
-    error = weighted_mean(np.square(two - one), weight)
-    spread = weighted_mean(np.square(deviation), weight)
+        scale = _largest(deviation)
+        error = weighted_mean(np.square((two - one) / scale), weight)
+        spread = weighted_mean(np.square(deviation / scale), weight)
     return 1 - quotient(error, spread, where=varies(one, weight > 0))
 
 
@@ -212,8 +213,12 @@ def pearson_correlation(
 
 def _scaled(deviation: Floats) -> Floats:
     """Divide deviations by their largest, so that squares neither overflow nor vanish."""
+    return deviation / _largest(deviation)
+
+
+def _largest(deviation: Floats) -> Floats:
     largest = np.max(np.abs(deviation), axis=-1, keepdims=True, initial=0.0)
-    return deviation / np.where(largest > 0, largest, 1.0)
+    return np.where(largest > 0, largest, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
