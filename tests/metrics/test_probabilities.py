@@ -1,5 +1,6 @@
 """Scores and probabilities of two classes: by hand, pair by pair in fractions, and beside other tools."""
 
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import numpy as np
@@ -108,6 +109,17 @@ def test_odd_layouts_give_the_same():
         np.testing.assert_array_equal(metric(truth, scores, weights=weights.T), expected)
         np.testing.assert_array_equal(metric(truth[::-1], scores[::-1], weights=weights.T[:, ::-1]), expected)
         np.testing.assert_array_equal(metric(truth == 1, scores.astype(np.float32), weights=weights.T), expected)
+
+
+def test_threads_and_repeated_calls_stay_exact():
+    generator = np.random.default_rng(3)
+    truth, scores = random_scores(generator, 500)
+    weights = generator.integers(0, 3, (200, 500))
+    for metric in (area_under_roc, area_under_precision_recall):
+        expected = metric(truth, scores, weights=weights)
+        with ThreadPoolExecutor(4) as threads:
+            values = list(threads.map(lambda _, m=metric: m(truth, scores, weights=weights), range(12)))
+        assert all(np.array_equal(value, expected) for value in values)
 
 
 def test_empty_cases():

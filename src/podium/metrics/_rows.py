@@ -30,7 +30,7 @@ def as_samples(
 def as_weights(weights: npt.ArrayLike | None, samples: int) -> Floats:
     """Return a weight for each sample, along the last axis."""
     weight = np.ones(samples) if weights is None else np.asarray(weights, np.float64)
-    if weight.shape[-1:] != (samples,) or not ((weight >= 0) & (weight < np.inf)).all():
+    if weight.shape[-1:] != (samples,) or not (weight.min(initial=0.0) >= 0 and weight.max(initial=0.0) < np.inf):
         raise InputError("weights must be one non-negative number per sample")
     return weight
 

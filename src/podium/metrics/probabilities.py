@@ -7,13 +7,14 @@ non-negative and usually whole, so that a bootstrap is one call: scores are sort
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
-from podium.metrics._kernels.thresholds import areas_under_curves
+from podium.metrics._kernels.thresholds import areas_under_roc, average_precisions
 from podium.metrics._rows import as_samples, weighted_mean
 from podium.metrics.registry import declare
 from podium.model import UNDEFINED, Direction, InputError
@@ -62,8 +63,10 @@ def as_probabilities(
     return truth, chances, weight
 
 
-def _areas(reference: npt.ArrayLike, prediction: npt.ArrayLike, weights: npt.ArrayLike | None) -> Floats:
-    """Return area under ROC and average precision along a new last axis; each row of scores is sorted once."""
+def _areas(
+    kernel: Callable[..., None], reference: npt.ArrayLike, prediction: npt.ArrayLike, weights: npt.ArrayLike | None
+) -> Floats:
+    """Return the area that a kernel finds for scores in their order; each row of scores is sorted once."""
     given, given_scores, weight = as_scores(reference, prediction, weights)
     truth, scores = np.broadcast_arrays(given, given_scores)
     samples = scores.shape[-1]
@@ -75,10 +78,10 @@ def _areas(reference: npt.ArrayLike, prediction: npt.ArrayLike, weights: npt.Arr
     falling, truth = (np.take_along_axis(values, order, -1) for values in (scores, truth))
     ends = np.ones(falling.shape, bool)
     ends[:, :-1] = falling[:, :-1] != falling[:, 1:]
-    areas = np.empty((len(pairs), 2))
+    areas = np.empty(len(pairs))
     weight = np.ascontiguousarray(weight.reshape(len(rows[1].flat), samples))
-    areas_under_curves(order, truth, ends, weight, pairs, areas)
-    return areas.reshape(*lead, 2)
+    kernel(order, truth, ends, weight, pairs, areas)
+    return areas.reshape(lead)[()]
 
 
 @declare(title="AUROC", **_SCORE, empty={"no samples": UNDEFINED, "no positives": UNDEFINED, "no negatives": UNDEFINED})
@@ -115,7 +118,7 @@ def area_under_roc(
     >>> area_under_roc([0, 1, 1], [0.5, 0.4, 0.6], weights=[[1, 1, 1], [1, 0, 2], [0, 2, 1]])
     array([0.5, 1. , nan])
     """
-    return _areas(reference, prediction, weights)[..., 0][()]
+    return _areas(areas_under_roc, reference, prediction, weights)
 
 
 @declare(title="AUPRC", **_SCORE, empty={"no samples": UNDEFINED, "no positives": UNDEFINED, "no negatives": 1.0})
@@ -142,7 +145,7 @@ def area_under_precision_recall(
     >>> round(float(area_under_precision_recall([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])), 4)
     0.8333
     """
-    return _areas(reference, prediction, weights)[..., 1][()]
+    return _areas(average_precisions, reference, prediction, weights)
 
 
 def delong_covariance(reference: npt.ArrayLike, prediction: npt.ArrayLike) -> Floats:

@@ -8,33 +8,45 @@ from podium._jit import kernel
 
 
 @kernel
-def areas_under_curves(order, truth, ends, weights, pairs, areas):
-    """Fill, for each pair (scores, weights), the area under ROC and the average precision; NaN where undefined.
+def areas_under_roc(order, truth, ends, weights, pairs, areas):
+    """Fill the area under ROC of each pair (scores, weights); NaN where there is one class only.
 
     `order` (scores, samples) goes from the highest score to the lowest; `truth` (1.0 or 0.0) and `ends` (whether the
     next score is lower) lie in that order. Samples of one score are taken together. With whole weights every count is
     exact as long as twice the number of pairs is below 2⁵³.
     """
-    samples = order.shape[1]
     for pair in range(len(pairs)):
         scores, weight = pairs[pair, 0], weights[pairs[pair, 1]]
-        above, all_above = 0.0, 0.0  # positives, and all, with a score higher than this
-        positives, count = 0.0, 0.0  # the same, with this score too
-        twice_the_area, precision = 0.0, 0.0
-        for k in range(samples):
+        positives, negatives = 0.0, 0.0  # with this score or a higher one
+        positives_above, negatives_above = 0.0, 0.0
+        twice_the_area = 0.0
+        for k in range(order.shape[1]):
+            value = weight[order[scores, k]]
+            positive = truth[scores, k] * value
+            positives += positive
+            negatives += value - positive
+            if ends[scores, k]:
+                twice_the_area += (negatives - negatives_above) * (positives_above + positives)
+                positives_above, negatives_above = positives, negatives
+        both = positives > 0 and negatives > 0
+        areas[pair] = twice_the_area / (2 * positives * negatives) if both else np.nan
+
+
+@kernel
+def average_precisions(order, truth, ends, weights, pairs, areas):
+    """Fill the average precision of each pair (scores, weights), all as above; NaN where there are no positives."""
+    for pair in range(len(pairs)):
+        scores, weight = pairs[pair, 0], weights[pairs[pair, 1]]
+        positives, count = 0.0, 0.0  # with this score or a higher one
+        above, precision = 0.0, 0.0
+        for k in range(order.shape[1]):
             value = weight[order[scores, k]]
             positives += truth[scores, k] * value
             count += value
-            if ends[scores, k]:
-                own = positives - above
-                twice_the_area += (count - all_above - own) * (above + positives)
-                if own > 0:
-                    precision += own * (positives / count)
-                above, all_above = positives, count
-        negatives = count - positives
-        both = positives > 0 and negatives > 0
-        areas[pair, 0] = twice_the_area / (2 * positives * negatives) if both else np.nan
-        areas[pair, 1] = min(precision / positives, 1.0) if positives > 0 else np.nan
+            if ends[scores, k] and count > 0:
+                precision += (positives - above) * (positives / count)
+                above = positives
+        areas[pair] = min(precision / positives, 1.0) if positives > 0 else np.nan
 
 
 @kernel
