@@ -51,6 +51,23 @@ def test_like_scikit_image(images):
     assert peak_signal_to_noise_ratio(one, two, data_range=255) == pytest.approx(expected)
 
 
+def test_far_from_zero_no_digit_is_lost():
+    """Only the means know of an offset; scikit-image's variances lose their digits to it."""
+    one, noise = np.random.default_rng(2).random((2, 24, 24))
+    two = (one + noise) / 2
+    near, far = (structural_similarity(one + offset, two + offset, data_range=1.0) for offset in (1e3, 1e7))
+    assert far == pytest.approx(near, rel=1e-6)
+    options = {"data_range": 1.0, "gaussian_weights": True, "use_sample_covariance": False}
+    theirs = peers.scikit_image().structural_similarity(one + 1e7, two + 1e7, **options)
+    assert theirs != pytest.approx(near, rel=1e-2)
+
+
+def test_like_monai():
+    one, noise = np.random.default_rng(3).random((2, 12, 13, 14))
+    two = (one + noise) / 2
+    assert structural_similarity(one, two, data_range=1.0) == pytest.approx(peers.monai_ssim(one, two), rel=1e-4)
+
+
 def test_where_other_tools_differ():
     """TorchMetrics also counts windows that reach over the border."""
     one, noise = np.random.default_rng(1).random((2, 20, 20))

@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import peers
 import pytest
+from scipy import stats
 
 from podium.metrics import calibration, expected_calibration_error
 from podium.model import InputError
@@ -71,6 +72,16 @@ def test_what_chance_alone_causes_simulated(size, rare):
     for given in (chances, 1 - chances):
         expected = calibration(np.zeros(size), given).expected_of_calibrated
         assert expected == pytest.approx(errors.mean(), rel=0.05 if rare else 0.02)
+
+
+@pytest.mark.parametrize("chance", [0.001, 0.3, 0.5, 0.999])
+def test_the_normal_distribution_takes_over_smoothly(chance):
+    """Around the variance of 100 where the count of all outcomes ends."""
+    for variance in (99, 99.9, 100.1, 120):
+        chances = np.full(round(variance / (chance * (1 - chance))), chance)
+        counts = np.arange(chances.size + 1)
+        exact = stats.binom(chances.size, chance).pmf(counts) @ np.abs(counts / chances.size - chance)
+        assert calibration(chances > 2, chances).expected_of_calibrated == pytest.approx(exact, rel=0.002)
 
 
 def test_empty_and_bad():

@@ -89,6 +89,16 @@ def scikit_image() -> Any:
     return _Quiet(_module("skimage.metrics"))
 
 
+def monai_ssim(reference: np.ndarray, prediction: np.ndarray) -> float:
+    """Return MONAI's structural similarity of two images between 0 and 1, in single precision."""
+    metrics = _module("monai.metrics")
+    with _quietly():
+        import torch
+
+        tensors = [torch.as_tensor(image[None, None], dtype=torch.float32) for image in (prediction, reference)]
+        return float(metrics.SSIMMetric(reference.ndim, data_range=1.0)(*tensors))
+
+
 def pingouin_icc(ratings: np.ndarray) -> dict[str, tuple[float, float, float]]:
     """Return pingouin's intraclass correlations with their intervals, by Shrout and Fleiss' names."""
     peer = _module("pingouin")

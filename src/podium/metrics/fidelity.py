@@ -84,10 +84,13 @@ def structural_similarity_map(
             image = correlate1d(image, window, axis=axis, mode="reflect")
         return image
 
-    one, two = one / data_range, two / data_range
+    # Second moments about a common centre, so that intensities far from 0 cancel no digits.
+    centre = one.mean() if one.size else 0.0
+    one, two, centre = (one - centre) / data_range, (two - centre) / data_range, centre / data_range
     mean_one, mean_two = smooth(one), smooth(two)
     covariance = smooth(one * two) - mean_one * mean_two
     variances = smooth(one * one) - mean_one**2 + (smooth(two * two) - mean_two**2)
+    mean_one, mean_two = mean_one + centre, mean_two + centre
     light = (2 * mean_one * mean_two + 0.01**2) / (mean_one**2 + mean_two**2 + 0.01**2)
     return light * (2 * covariance + 0.03**2) / (variances + 0.03**2)
 
