@@ -24,6 +24,7 @@ warnings.simplefilter("ignore")  # peers use deprecated names
 import certainty
 import nibabel
 import numpy as np
+import probabilities
 import ranking
 import raters
 import report
@@ -282,6 +283,7 @@ def main() -> None:
             "ranking": ranking.rows,
             "certainty": certainty.rows,
             "raters": lambda: raters.rows(folder),
+            "probabilities": probabilities.rows,
             "report": report.rows,
             "scale": lambda: scale.rows(cases, folder),
             "start_up": lambda: start_up(cases[-1]),

@@ -49,6 +49,12 @@ BROKEN = {
     laws.only_rises_with_tolerance: planted(
         lambda distances, *, tolerance_mm=1.0: 1 - surface_dice(distances, tolerance_mm=tolerance_mm), family="surface"
     ),
+    laws.takes_weights_as_repetitions: planted(
+        lambda reference, prediction, *, weights=None: (
+            np.abs(np.subtract(reference, prediction)).max(initial=0.0) * np.ones(np.shape(weights)[:-1])
+        ),
+        family="regression",
+    ),
 }
 
 
@@ -79,7 +85,7 @@ def test_a_misspelt_metric_is_recognised():
     assert get_metric("dice") is dice
     with pytest.raises(InputError, match="Did you mean 'hausdorff_distance'"):
         get_metric("haussdorf_distance")
-    with pytest.raises(InputError, match="There are: average_symmetric"):
+    with pytest.raises(InputError, match=r"There are: .*, average_symmetric_surface_distance, "):
         get_metric("xyz")
 
 

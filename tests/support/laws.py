@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.metrics import Centres, Overlap, SurfaceDistances
+from podium.metrics import BinaryCounts, Centres, Overlap, SurfaceDistances
 from podium.model import Metric
 
 
@@ -24,7 +24,9 @@ class Family:
     """How to make data for a family of metrics.
 
     `measure` calls a metric; `pairs` yields references and predictions; `equivalents` yields pairs that must give the
-    same value; `nothing` makes the pair of each empty case; `scaled` measures with all lengths multiplied.
+    same value; `nothing` makes the pair of each empty case; `scaled` measures with all lengths multiplied;
+    `exchangeable` says whether a prediction may stand in the place of a reference; `weighted`, whether rows (first
+    axis) take weights.
     """
 
     measure: Callable[..., float]
@@ -32,6 +34,8 @@ class Family:
     equivalents: Callable[[Any, Any], Iterator[tuple[Any, ...]]] = lambda *_: iter(())
     nothing: dict[str, tuple[Any, Any]] = field(default_factory=dict)
     scaled: Callable[..., float] | None = None
+    exchangeable: bool = True
+    weighted: bool = False
 
 
 SPACING = (0.7, 1.3, 2.9)
@@ -86,6 +90,56 @@ def _class_pairs() -> Iterator[tuple[np.ndarray, np.ndarray]]:
         yield generator.integers(0, 4, size), generator.integers(0, 3, size)
 
 
+def _rating_pairs() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    for reference, prediction in _class_pairs():
+        yield np.append(reference, [0, 1]), np.append(prediction, [0, 2])  # neither side gives one class only
+
+
+def _decision_pairs() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    generator = np.random.default_rng(5)
+    for size in (1, 7, 50):
+        reference, prediction = generator.integers(0, 2, (2, size))
+        yield np.append(reference, [0, 0, 1, 1]), np.append(prediction, [0, 1, 0, 1])
+
+
+def _score_pairs() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    generator = np.random.default_rng(6)
+    for size in (1, 7, 50):
+        yield np.append(generator.integers(0, 2, size), [0, 1]), generator.random(size + 2).round(1)
+
+
+def _class_score_pairs() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    generator = np.random.default_rng(7)
+    for size in (1, 7, 50):
+        yield np.append(generator.integers(0, 3, size), [0, 1, 2]), generator.dirichlet([1, 1, 1], size + 3)
+
+
+def _of_decisions(metric: Metric, reference: Any, prediction: Any, **arguments: Any) -> Any:
+    return metric(BinaryCounts.between(reference, prediction, **arguments))
+
+
+def _of_class_scores(metric: Metric, reference: Any, prediction: Any, **arguments: Any) -> Any:
+    return metric(reference, prediction if np.ndim(prediction) == 2 else np.eye(3)[prediction], **arguments)
+
+
+def _field_pairs() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    generator = np.random.default_rng(9)
+    for shape in ((2, 5, 6), (3, 4, 5, 3)):
+        yield generator.normal(0, 1, shape), generator.normal(0, 1, shape)
+
+
+def _image_pairs() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    generator = np.random.default_rng(10)
+    for shape in ((12, 15), (11, 12, 13)):
+        yield generator.random(shape), generator.random(shape)
+
+
+def _mirrored(reference: np.ndarray, prediction: np.ndarray) -> Iterator[tuple[Any, ...]]:
+    for axis in range(reference.ndim):
+        yield np.flip(reference, axis), np.flip(prediction, axis)
+    yield reference.T, prediction.T
+
+
 def _shuffled(reference: np.ndarray, prediction: np.ndarray) -> Iterator[tuple[Any, ...]]:
     for seed in range(3):
         order = np.random.default_rng(seed).permutation(len(reference))
@@ -122,8 +176,8 @@ def _reconstruct(metric: Metric, reference: np.ndarray, prediction: np.ndarray, 
     return metric(reference, iter(fields), scaling=scaling, width=5)
 
 
-def _call(metric: Metric, reference: Any, prediction: Any, **arguments: Any) -> float:
-    return float(metric(reference, prediction, **arguments))
+def _call(metric: Metric, reference: Any, prediction: Any, **arguments: Any) -> Any:
+    return metric(reference, prediction, **arguments)
 
 
 FAMILIES: dict[str, list[Family]] = {
@@ -131,9 +185,81 @@ FAMILIES: dict[str, list[Family]] = {
     "surface": [_segmentation(SurfaceDistances, boundary="surfel"), _segmentation(SurfaceDistances, boundary="voxel")],
     "centres": [_segmentation(Centres)],
     "regression": [
-        Family(_call, _number_pairs, _shuffled, {"no samples": ([], []), "constant": ([1, 1, 1], [1, 2, 3])})
+        Family(
+            _call,
+            _number_pairs,
+            _shuffled,
+            {"no samples": ([], []), "constant": ([1, 1, 1], [1, 2, 3])},
+            weighted=True,
+        )
     ],
-    "classification": [Family(_call, _class_pairs, _shuffled, {"no samples": ([], [])})],
+    "classification": [Family(_call, _class_pairs, _shuffled, {"no samples": ([], [])}, weighted=True)],
+    "class agreement": [
+        Family(
+            _call,
+            _rating_pairs,
+            _shuffled,
+            {"no samples": ([], []), "one class": ([1, 1], [1, 1])},
+            weighted=True,
+        )
+    ],
+    "decisions": [
+        Family(
+            _of_decisions,
+            _decision_pairs,
+            _shuffled,
+            {
+                "no samples": ([], []),
+                "no positives": ([0, 0], [0, 1]),
+                "no negatives": ([1, 1], [0, 1]),
+                "none called positive": ([0, 1], [0, 0]),
+                "none called negative": ([0, 1], [1, 1]),
+            },
+            weighted=True,
+        )
+    ],
+    "probabilities": [
+        Family(
+            _call,
+            _score_pairs,
+            _shuffled,
+            {
+                "no samples": ([], []),
+                "no positives": ([0, 0], [0.2, 0.7]),
+                "no negatives": ([1, 1], [0.2, 0.7]),
+            },
+            exchangeable=False,
+            weighted=True,
+        )
+    ],
+    "class probabilities": [
+        Family(
+            _of_class_scores,
+            _class_score_pairs,
+            _shuffled,
+            {"no samples": (np.zeros(0, int), np.zeros((0, 3)))},
+            exchangeable=False,
+            weighted=True,
+        )
+    ],
+    "deformations": [
+        Family(
+            lambda metric, _, prediction: metric(prediction),
+            _field_pairs,
+            nothing={"no voxels": (np.zeros((2, 0, 3)), np.zeros((2, 0, 3)))},
+            scaled=lambda metric, _, prediction, factor: metric(
+                prediction * factor, spacing_mm=[factor] * len(prediction)
+            ),
+        )
+    ],
+    "images": [
+        Family(
+            lambda metric, a, b: metric(a, b, data_range=1.0),
+            _image_pairs,
+            _mirrored,
+            {"no voxels": (np.zeros((0, 3)), np.zeros((0, 3)))},
+        )
+    ],
     "landmarks": [
         Family(
             _call,
@@ -141,6 +267,7 @@ FAMILIES: dict[str, list[Family]] = {
             _shuffled,
             {"no landmarks": (np.zeros((0, 3)), np.zeros((0, 3)))},
             lambda metric, a, b, factor: metric(a * factor, b * factor),
+            weighted=True,
         )
     ],
     "reconstruction": [
@@ -183,8 +310,10 @@ def is_symmetric_where_declared(metric: Metric) -> None:
     same = [
         _same(family.measure(metric, reference, prediction), family.measure(metric, prediction, reference))
         for family, reference, prediction in _cases(metric)
+        if family.exchangeable
     ]
-    assert all(same) == metric.symmetric, f"symmetric: {all(same)}, declared: {metric.symmetric}"
+    symmetric = bool(same) and all(same)
+    assert symmetric == metric.symmetric, f"symmetric: {symmetric}, declared: {metric.symmetric}"
 
 
 def does_not_depend_on_orientation_or_order(metric: Metric) -> None:
@@ -195,7 +324,7 @@ def does_not_depend_on_orientation_or_order(metric: Metric) -> None:
 
 
 def follows_its_unit(metric: Metric) -> None:
-    power = {"": 0, "mm": 1, "mm³": None}[metric.unit]
+    power = {"": 0, "dB": 0, "mm": 1, "mm³": None}[metric.unit]
     for family, reference, prediction in _cases(metric):
         if family.scaled is None:
             continue
@@ -224,6 +353,20 @@ def only_rises_with_tolerance(metric: Metric) -> None:
         assert values == sorted(values), f"{values} falls as the tolerance grows"
 
 
+def takes_weights_as_repetitions(metric: Metric) -> None:
+    generator = np.random.default_rng(8)
+    for family, reference, prediction in _cases(metric):
+        if not family.weighted:
+            continue
+        weights = generator.integers(0, 3, (4, 1, len(reference)))
+        weights[0] = 0
+        values = family.measure(metric, reference, prediction, weights=weights)
+        assert np.shape(values) == (4, 1), f"{np.shape(values)} values for 4 × 1 sets of weights"
+        for value, weight in zip(np.ravel(values), weights[:, 0], strict=True):
+            repeated = family.measure(metric, *(np.repeat(side, weight, axis=0) for side in (reference, prediction)))
+            assert _same(float(value), float(repeated)), f"{value} with weights, {repeated} with repeated rows"
+
+
 def _has_tolerance(metric: Metric) -> bool:
     return "tolerance_mm" in inspect.signature(metric.function).parameters
 
@@ -236,4 +379,5 @@ LAWS = (
     follows_its_unit,
     gives_what_it_declares_for_nothing,
     only_rises_with_tolerance,
+    takes_weights_as_repetitions,
 )

@@ -72,3 +72,78 @@ def monai(
 def medpy() -> Any:
     """Return MedPy's module of binary metrics."""
     return _module("medpy.metric.binary")
+
+
+def scikit_learn() -> Any:
+    """Return scikit-learn's metrics."""
+    return _Quiet(_module("sklearn.metrics"))
+
+
+def torchmetrics() -> Any:
+    """Return TorchMetrics' functions, of NumPy arrays and with results that are floats."""
+    return _OfArrays(_module("torchmetrics.functional"))
+
+
+def scikit_image() -> Any:
+    """Return scikit-image's metrics."""
+    return _Quiet(_module("skimage.metrics"))
+
+
+def monai_ssim(reference: np.ndarray, prediction: np.ndarray) -> float:
+    """Return MONAI's structural similarity of two images between 0 and 1, in single precision."""
+    metrics = _module("monai.metrics")
+    with _quietly():
+        import torch
+
+        tensors = [torch.as_tensor(image[None, None], dtype=torch.float32) for image in (prediction, reference)]
+        return float(metrics.SSIMMetric(reference.ndim, data_range=1.0)(*tensors))
+
+
+def pingouin_icc(ratings: np.ndarray) -> dict[str, tuple[float, float, float]]:
+    """Return pingouin's intraclass correlations with their intervals, by Shrout and Fleiss' names."""
+    peer = _module("pingouin")
+    with _quietly():
+        import pandas
+
+        subject, rater = np.indices(ratings.shape).reshape(2, -1)
+        table = pandas.DataFrame({"subject": subject, "rater": rater, "value": ratings.reshape(-1)})
+        result = peer.intraclass_corr(table, targets="subject", raters="rater", ratings="value")
+    names = ("1,1", "2,1", "3,1", "1,k", "2,k", "3,k")
+    rows = zip(names, result["ICC"], result["CI95"], strict=True)
+    return {name: (float(value), *map(float, interval)) for name, value, interval in rows}
+
+
+def statsmodels_variances(values: np.ndarray, subjects: np.ndarray) -> tuple[float, float]:
+    """Return the variances within and between subjects that a mixed model has, by restricted likelihood."""
+    peer = _module("statsmodels.api")
+    with _quietly():
+        fitted = peer.MixedLM(values, np.ones((len(values), 1)), groups=subjects).fit(reml=True)
+        return float(fitted.scale), float(fitted.cov_re[0, 0])
+
+
+class _Quiet:
+    """A module whose functions do not warn."""
+
+    def __init__(self, module: Any) -> None:
+        self._peer = module
+
+    def __getattr__(self, name: str) -> Any:
+        def quiet(*arguments: Any, **options: Any) -> Any:
+            with _quietly():
+                return getattr(self._peer, name)(*arguments, **options)
+
+        return quiet
+
+
+class _OfArrays(_Quiet):
+    """TorchMetrics' order is prediction, reference; its tensors are made of arrays here."""
+
+    def __getattr__(self, name: str) -> Any:
+        import torch
+
+        def converted(prediction: Any, reference: Any, **options: Any) -> float:
+            with _quietly():
+                tensors = [torch.as_tensor(np.asarray(side)) for side in (prediction, reference)]
+                return float(getattr(self._peer, name)(*tensors, **options))
+
+        return converted

@@ -11,10 +11,18 @@ import numpy.typing as npt
 
 from podium.metrics._kernels.counting import moments
 from podium.metrics._pairs import MASK, Labels, Regions, as_mask, pair_up, which_empty
+from podium.metrics._rows import as_weights, weighted_mean, weighted_percentile
 from podium.metrics.registry import declare
 from podium.model import UNDEFINED, Direction, InputError
 
-__all__ = ["Centres", "centre_distance", "centres", "landmark_error"]
+__all__ = [
+    "Centres",
+    "centre_distance",
+    "centres",
+    "landmark_error",
+    "landmark_error_percentile",
+    "landmark_errors",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -103,36 +111,71 @@ def centre_distance(centres: Centres) -> float:
     return float(np.linalg.norm((centres.prediction - centres.reference) * centres.spacing_mm))
 
 
-@declare(
-    title="Landmark error",
-    family="landmarks",
-    unit="mm",
-    minimum=0.0,
-    maximum=np.inf,
-    direction=Direction.LOWER,
-    perfect=0.0,
-    symmetric=True,
-    empty={"no landmarks": UNDEFINED},
-)
-def landmark_error(reference: npt.ArrayLike, prediction: npt.ArrayLike) -> float:
-    """Return the mean Euclidean distance between corresponding points, in mm; undefined without any.
+_LANDMARKS: dict[str, Any] = {
+    "family": "landmarks",
+    "unit": "mm",
+    "minimum": 0.0,
+    "maximum": np.inf,
+    "direction": Direction.LOWER,
+    "perfect": 0.0,
+    "symmetric": True,
+    "empty": {"no landmarks": UNDEFINED},
+}
+
+
+def landmark_errors(reference: npt.ArrayLike, prediction: npt.ArrayLike) -> Floats:
+    """Return the Euclidean distance of each point from the one that corresponds to it, in mm, shape (points,).
+
+    Between landmarks of a fixed image and those of a moving one after registration, these are the target registration
+    errors (TRE).
 
     Parameters
     ----------
     reference, prediction
         Points in mm, shape (points, axes). Every coordinate must be finite: a missing landmark is a failure with a
         price, not a number.
-
-    Examples
-    --------
-    >>> landmark_error([[0, 0, 0], [1, 1, 1]], [[3, 4, 0], [1, 1, 1]])
-    2.5
     """
     one, two = np.asarray(reference, np.float64), np.asarray(prediction, np.float64)
     if one.shape != two.shape or one.ndim != 2:
         raise InputError(f"landmarks must be two lists of points of equal shape, not {one.shape} and {two.shape}")
     if not (np.isfinite(one).all() and np.isfinite(two).all()):
         raise InputError("a landmark has a coordinate that is not a finite number")
-    if len(one) == 0:
-        return landmark_error.empty["no landmarks"]
-    return float(np.linalg.norm(two - one, axis=1).mean())
+    return np.asarray(np.linalg.norm(two - one, axis=1), np.float64)
+
+
+@declare(title="Landmark error", **_LANDMARKS)
+def landmark_error(
+    reference: npt.ArrayLike, prediction: npt.ArrayLike, *, weights: npt.ArrayLike | None = None
+) -> Floats:
+    """Return the mean Euclidean distance between corresponding points (mean TRE), in mm; undefined without any.
+
+    Takes what `landmark_errors` takes; weights, shape (…, points), say how often each point counts.
+
+    Examples
+    --------
+    >>> float(landmark_error([[0, 0, 0], [1, 1, 1]], [[3, 4, 0], [1, 1, 1]]))
+    2.5
+    """
+    errors = landmark_errors(reference, prediction)
+    return weighted_mean(errors, as_weights(weights, errors.size))
+
+
+@declare(title="Landmark error, percentile", **_LANDMARKS)
+def landmark_error_percentile(
+    reference: npt.ArrayLike,
+    prediction: npt.ArrayLike,
+    *,
+    percentile: float = 95.0,
+    weights: npt.ArrayLike | None = None,
+) -> Floats:
+    """Return the percentile of the distances between corresponding points (50: median TRE; 100: the largest), in mm.
+
+    Interpolated between two points as NumPy does by default. Weights must be whole numbers.
+
+    Examples
+    --------
+    >>> float(landmark_error_percentile([[0, 0], [0, 0], [0, 0]], [[1, 0], [0, 2], [3, 4]], percentile=50))
+    2.0
+    """
+    errors = landmark_errors(reference, prediction)
+    return weighted_percentile(errors, as_weights(weights, errors.size), percentile)
