@@ -3,6 +3,7 @@
 Every metric is declared once with unit, range, direction and its value for every empty case; `metrics()` lists them.
 """
 
+from podium.metrics.boxes import BoxSet, average_precisions_of_boxes, box_overlaps, mean_average_precision
 from podium.metrics.classification import (
     ClassCounts,
     balanced_accuracy,
@@ -13,6 +14,15 @@ from podium.metrics.classification import (
     mean_over_defined,
 )
 from podium.metrics.comparison import Comparison, LabelMapComparison, Measured, compare, compare_label_maps
+from podium.metrics.detection import (
+    Detections,
+    ImageDetections,
+    detection_average_precision,
+    froc_score,
+    froc_sensitivities,
+    mask_hits,
+    point_hits,
+)
 from podium.metrics.dose import (
     average_shifted_dose,
     cumulative_dose_volume_histogram,
@@ -21,6 +31,16 @@ from podium.metrics.dose import (
     gaussian_dose,
     volume_at_dose,
 )
+from podium.metrics.instances import InstanceOverlaps, components
+from podium.metrics.lesions import (
+    BRATS_2023,
+    Lesion,
+    LesionComparison,
+    lesion_wise_dice,
+    lesion_wise_hausdorff_distance_95,
+    lesion_wise_surface_dice,
+)
+from podium.metrics.matching import Matching, match
 from podium.metrics.overlaps import (
     Overlap,
     dice,
@@ -32,6 +52,16 @@ from podium.metrics.overlaps import (
     relative_volume_difference,
     sensitivity,
     volume_difference,
+)
+from podium.metrics.panoptic import (
+    InstanceCounts,
+    detection_f1,
+    detection_precision,
+    detection_sensitivity,
+    panoptic_quality,
+    recognition_quality,
+    segmentation_average_precision,
+    segmentation_quality,
 )
 from podium.metrics.points import Centres, centre_distance, centres, landmark_error
 from podium.metrics.prepared import Structure, StructurePair, structures
@@ -62,35 +92,53 @@ from podium.metrics.surface import (
 )
 
 __all__ = [
+    "BRATS_2023",
     "BlandAltman",
+    "BoxSet",
     "Centres",
     "ClassCounts",
     "Comparison",
+    "Detections",
     "DirectedDistances",
+    "ImageDetections",
+    "InstanceCounts",
+    "InstanceOverlaps",
     "LabelMapComparison",
+    "Lesion",
+    "LesionComparison",
+    "Matching",
     "Measured",
     "Overlap",
     "Structure",
     "StructurePair",
     "SurfaceDistances",
+    "average_precisions_of_boxes",
     "average_shifted_dose",
     "average_symmetric_surface_distance",
     "balanced_accuracy",
     "bias",
     "bland_altman",
+    "box_overlaps",
     "centre_distance",
     "centres",
     "compare",
     "compare_label_maps",
+    "components",
     "confusion_matrix",
     "cumulative_dose_volume_histogram",
     "declare",
+    "detection_average_precision",
+    "detection_f1",
+    "detection_precision",
+    "detection_sensitivity",
     "dice",
     "displacement_error",
     "dose_at_volume",
     "error_rate",
     "expand",
     "f1_scores",
+    "froc_score",
+    "froc_sensitivities",
     "gaussian_dose",
     "get_metric",
     "hausdorff_distance",
@@ -98,19 +146,30 @@ __all__ = [
     "intersection_over_union",
     "landmark_displacements",
     "landmark_error",
+    "lesion_wise_dice",
+    "lesion_wise_hausdorff_distance_95",
+    "lesion_wise_surface_dice",
     "macro_f1",
+    "mask_hits",
+    "match",
     "mean_absolute_error",
+    "mean_average_precision",
     "mean_average_surface_distance",
     "mean_over_defined",
     "metrics",
     "overlap",
+    "panoptic_quality",
     "pearson_correlation",
+    "point_hits",
     "precision",
     "prediction_volume",
+    "recognition_quality",
     "reference_volume",
     "relative_transforms",
     "relative_volume_difference",
     "root_mean_square_error",
+    "segmentation_average_precision",
+    "segmentation_quality",
     "sensitivity",
     "structures",
     "surface_dice",
