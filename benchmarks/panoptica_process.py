@@ -1,7 +1,7 @@
 """Panoptica in an interpreter of its own, as its versions of NumPy (below 2.3) and cc3d (below 4) are not ours.
 
-Reads lines: `instances PATH` or `masks PATH` loads the reference and the prediction of an .npz file, as instance maps or
-as masks whose components it finds itself; `run` evaluates them. Answers each with a line of JSON.
+Reads lines: `instances PATH` or `masks PATH` loads the reference and the prediction of an .npz file, as instance maps
+or as masks whose components it finds itself, and evaluates them; `run` does so once more. Answers with a line of JSON.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import contextlib
 import io
 import json
 import sys
+from functools import partial
 
 import numpy as np
 
@@ -37,17 +38,15 @@ def evaluator(kind: str) -> Panoptica_Evaluator:
 def main() -> None:
     """Answer until there are no more lines."""
     answers, sys.stdout = sys.stdout, io.StringIO()
+    run = None
     for line in sys.stdin:
         word, _, path = line.strip().partition(" ")
-        answer = {}
-        if word == "run":
-            result = measure.evaluate(prediction, reference, verbose=False)["ungrouped"]
-            answer = {"pq": result.pq, "sq": result.sq, "rq": result.rq, "tp": result.tp}
-        else:
-            measure = evaluator(word)
+        if word != "run":
             with np.load(path) as arrays:
-                reference, prediction = arrays["reference"], arrays["prediction"]
-        print(json.dumps({name: float(value) for name, value in answer.items()}), file=answers, flush=True)
+                run = partial(evaluator(word).evaluate, arrays["prediction"], arrays["reference"], verbose=False)
+        result = run()["ungrouped"]
+        answer = {name: float(getattr(result, name)) for name in ("pq", "sq", "rq", "tp")}
+        print(json.dumps(answer), file=answers, flush=True)
 
 
 if __name__ == "__main__":

@@ -84,7 +84,7 @@ def test_by_size():
     counts = InstanceCounts.by_size(overlaps, matching, edges_mm3=(2.0, 20.0))
     # 24, 12 and 2 mm² true; 18, 12 and 2 predicted, of which the first counts with its reference of 24
     assert counts.references.tolist() == counts.predictions.tolist() == [0, 2, 1]
-    assert counts.found.tolist() == counts.right.tolist() == [0, 1, 1]
+    assert counts.matched_references.tolist() == counts.matched_predictions.tolist() == [0, 1, 1]
     assert counts.quality.tolist() == [0, 0.5, 0.75]
     assert detection_sensitivity(counts).tolist() == [1, 0.5, 1]
     with pytest.raises(InputError, match="ascend"):
@@ -94,9 +94,9 @@ def test_by_size():
 def test_over_thresholds():
     overlaps = InstanceOverlaps.between(*drawn())
     counts = InstanceCounts.at_thresholds(overlaps, thresholds=(0.5, 0.6, 0.75, 0.8))
-    assert counts.found.tolist() == [2, 1, 1, 0]
+    assert counts.matched_references.tolist() == [2, 1, 1, 0]
     assert segmentation_average_precision(counts) == pytest.approx((2 / 4 + 1 / 5 + 1 / 5 + 0) / 4)
-    assert InstanceCounts.at_thresholds(overlaps).found.tolist() == [2, 1, 1, 1, 1, 1, 0, 0, 0, 0]
+    assert InstanceCounts.at_thresholds(overlaps).matched_references.tolist() == [2, 1, 1, 1, 1, 1, 0, 0, 0, 0]
 
 
 def test_weights_are_how_often_an_image_counts():
@@ -155,7 +155,12 @@ PANOPTICA = {
 @pytest.mark.parametrize("seed", PANOPTICA)
 def test_numbers_recorded_from_panoptica(seed):
     counts = InstanceCounts.between(*blobs(seed))
-    ours = panoptic_quality(counts), segmentation_quality(counts), recognition_quality(counts), counts.found
+    ours = (
+        panoptic_quality(counts),
+        segmentation_quality(counts),
+        recognition_quality(counts),
+        counts.matched_references,
+    )
     np.testing.assert_allclose(ours, PANOPTICA[seed], rtol=1e-12)
 
 
@@ -163,5 +168,10 @@ def test_panoptica():
     for seed in range(10, 14):
         counts = InstanceCounts.between(*blobs(seed))
         theirs = peers.panoptica(*blobs(seed))
-        ours = panoptic_quality(counts), segmentation_quality(counts), recognition_quality(counts), counts.found
+        ours = (
+            panoptic_quality(counts),
+            segmentation_quality(counts),
+            recognition_quality(counts),
+            counts.matched_references,
+        )
         np.testing.assert_allclose(ours, [theirs[name] for name in ("pq", "sq", "rq", "tp")], rtol=1e-12)

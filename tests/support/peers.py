@@ -89,9 +89,7 @@ def panoptica(reference: np.ndarray, prediction: np.ndarray) -> dict[str, float]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "pair.npz"
         np.savez(path, reference=reference, prediction=prediction)
-        done = subprocess.run(
-            [python, script], input=f"instances {path}\nrun\n", capture_output=True, text=True, check=True
-        )
+        done = subprocess.run([python, script], input=f"instances {path}\n", capture_output=True, text=True, check=True)
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -103,3 +101,8 @@ def pycocotools() -> Any:
         from pycocotools.cocoeval import COCOeval
 
     return COCO, COCOeval
+
+
+def sklearn_metrics() -> Any:
+    """Return scikit-learn's metrics."""
+    return _module("sklearn.metrics")

@@ -120,8 +120,7 @@ class InstanceOverlaps:
         """
         one, two, spacing = instance_maps(reference, prediction, connectivity=connectivity, spacing_mm=spacing_mm)
         dtype = np.promote_types(one.dtype, two.dtype)
-        (first, labels), (second, other_labels) = (_indexed(array, dtype) for array in (one, two))
-        about, other_about = _described(first), _described(second)
+        (first, labels, about), (second, other_labels, other_about) = (_described(array, dtype) for array in (one, two))
         keys, counts = meet(first, second, len(other_about))
         keys, counts = keys[counts > 0], counts[counts > 0]
         order = np.argsort(keys)
@@ -244,22 +243,18 @@ def _is_mask(given: Labels) -> bool:
     return not isinstance(given, LabelMap) and np.asarray(given).dtype == np.bool_
 
 
-def _indexed(array: npt.NDArray[Any], dtype: np.dtype[Any]) -> tuple[npt.NDArray[Any], Integers | None]:
-    """Return a map in 3-D, in C order, whose labels can be rows of a table; and the labels, if they had to change."""
+def _described(
+    array: npt.NDArray[Any], dtype: np.dtype[Any]
+) -> tuple[npt.NDArray[Any], Integers | None, npt.NDArray[np.int64]]:
+    """Return a map as the kernels want it, the labels that its values stand for if not themselves, and their table."""
     volume = np.ascontiguousarray(array[None] if array.ndim == 2 else array, dtype)
-    if dtype.itemsize <= 2 or volume.max() <= _LARGEST_TABLE:
-        return _read_only(volume), None
-    labels, places = np.unique(np.append(volume, dtype.type(0)), return_inverse=True)
-    return _read_only(places[:-1].reshape(volume.shape).astype(dtype)), labels.astype(np.int64)
-
-
-def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    view = array.view()
-    view.flags.writeable = False
-    return view
-
-
-def _described(volume: npt.NDArray[Any]) -> Integers:
-    about = np.zeros((int(volume.max()) + 1, 10), np.int64)
-    describe(volume, about)
-    return about
+    highest, labels = int(volume.max()), None
+    if highest > _LARGEST_TABLE:
+        values, places = np.unique(np.append(volume, dtype.type(0)), return_inverse=True)
+        volume, labels = places[:-1].reshape(volume.shape).astype(dtype), values.astype(np.int64)
+        highest = labels.size - 1
+    volume = volume.view()
+    volume.flags.writeable = False  # so that kernels are compiled for one kind of array only
+    table = np.zeros((highest + 1, 10), np.int64)
+    describe(volume, table)
+    return volume, labels, table

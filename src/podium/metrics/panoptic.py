@@ -46,7 +46,7 @@ class InstanceCounts:
     ----------
     references, predictions
         How many instances there are.
-    found, right
+    matched_references, matched_predictions
         References that were matched, and predictions that were; equal where matching is one to one.
     quality
         Sum of the IoU of the matched references with all that was matched to them.
@@ -64,8 +64,8 @@ class InstanceCounts:
 
     references: Floats
     predictions: Floats
-    found: Floats
-    right: Floats
+    matched_references: Floats
+    matched_predictions: Floats
     quality: Floats
 
     @classmethod
@@ -145,7 +145,6 @@ class InstanceCounts:
         cls, overlaps: InstanceOverlaps, matching: Matching, sizes: Any, other_sizes: Any, bins: int
     ) -> InstanceCounts:
         """Count instances in bins; no bin at all is one number."""
-        found, right = matching.matched_references, matching.matched_predictions
         quality = matched_overlaps(overlaps, matching)[0]
 
         def count(places: Any, weights: Any) -> Floats:
@@ -155,8 +154,8 @@ class InstanceCounts:
         return cls(
             references=count(sizes, np.ones(sizes.size)),
             predictions=count(other_sizes, np.ones(other_sizes.size)),
-            found=count(sizes, found),
-            right=count(other_sizes, right),
+            matched_references=count(sizes, matching.matched_references),
+            matched_predictions=count(other_sizes, matching.matched_predictions),
             quality=count(sizes, quality),
         )
 
@@ -204,7 +203,7 @@ def detection_sensitivity(counts: InstanceCounts) -> Floats:
 
     1 if neither has any.
     """
-    return _declared(quotient(counts.found, counts.references), counts, detection_sensitivity.empty)
+    return _declared(quotient(counts.matched_references, counts.references), counts, detection_sensitivity.empty)
 
 
 @declare(
@@ -218,7 +217,7 @@ def detection_precision(counts: InstanceCounts) -> Floats:
 
     1 if neither has any.
     """
-    return _declared(quotient(counts.right, counts.predictions), counts, detection_precision.empty)
+    return _declared(quotient(counts.matched_predictions, counts.predictions), counts, detection_precision.empty)
 
 
 @declare(title="Detection F1", **_SHARE, symmetric=True, empty=_BOTH)
@@ -227,9 +226,9 @@ def detection_f1(counts: InstanceCounts) -> Floats:
 
     1 if neither has any instance, 0 if one has none.
     """
-    found, right = np.asarray(counts.found), np.asarray(counts.right)
-    both = found * counts.predictions + right * counts.references
-    return _declared(np.where(both > 0, quotient(2 * found * right, both), 0.0), counts, detection_f1.empty)
+    true, right = np.asarray(counts.matched_references), np.asarray(counts.matched_predictions)
+    both = true * counts.predictions + right * counts.references
+    return _declared(np.where(both > 0, quotient(2 * true * right, both), 0.0), counts, detection_f1.empty)
 
 
 @declare(title="Recognition quality", **_SHARE, symmetric=True, empty=_BOTH)
@@ -241,7 +240,7 @@ def recognition_quality(counts: InstanceCounts) -> Floats:
 @declare(title="Segmentation quality", **_SHARE, symmetric=True, empty=dict.fromkeys(_BOTH, UNDEFINED))
 def segmentation_quality(counts: InstanceCounts) -> Floats:
     """Return the mean IoU of the matched instances; undefined where none was."""
-    return quotient(counts.quality, counts.found)[()]
+    return quotient(counts.quality, counts.matched_references)[()]
 
 
 @declare(title="Panoptic quality", **_SHARE, symmetric=True, empty=_BOTH)
@@ -255,7 +254,9 @@ def panoptic_quality(counts: InstanceCounts) -> Floats:
     ----------
     Kirillov et al. 2019, CVPR, Panoptic segmentation.
     """
-    quality = np.where(np.asarray(counts.found) > 0, quotient(counts.quality, counts.found), 0.0)
+    quality = np.where(
+        np.asarray(counts.matched_references) > 0, quotient(counts.quality, counts.matched_references), 0.0
+    )
     return _declared(quality * detection_f1(counts), counts, panoptic_quality.empty)
 
 
@@ -270,6 +271,6 @@ def segmentation_average_precision(counts: InstanceCounts) -> Floats:
     ----------
     Caicedo et al. 2019, Nature Methods 16.
     """
-    union = np.asarray(counts.references) + counts.predictions - counts.found
-    shares = np.asarray(_declared(quotient(counts.found, union), counts, _BOTH))
+    union = np.asarray(counts.references) + counts.predictions - counts.matched_references
+    shares = np.asarray(_declared(quotient(counts.matched_references, union), counts, _BOTH))
     return np.asarray(shares.mean(axis=-1), np.float64)[()]

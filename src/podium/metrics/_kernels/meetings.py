@@ -54,19 +54,23 @@ def meet(reference, prediction, columns):
     for z in range(reference.shape[0]):
         for y in range(reference.shape[1]):
             one, two = reference[z, y], prediction[z, y]
-            any_common = False
+            any_bit = one[0] & 0
             for x in range(one.size):
-                any_common |= (one[x] != 0) & (two[x] != 0)
-            if not any_common:
+                any_bit |= one[x]
+            if any_bit == 0:
                 continue
             x = 0
             while x < one.size:
                 first, second = one[x], two[x]
                 start = x
                 x += 1
+                if first == 0:
+                    while x < one.size and one[x] == 0:
+                        x += 1
+                    continue
                 while x < one.size and one[x] == first and two[x] == second:
                     x += 1
-                if first == 0 or second == 0:
+                if second == 0:
                     continue
                 key = np.int64(first) * columns + np.int64(second)
                 place = _place(keys, counts, key)

@@ -110,6 +110,6 @@ def average_precisions(rows, true, last, weights, references, points, result):
             while point >= 0 and point * total > right[i] * (points - 1):
                 point -= 1
             while point >= 0 and (i == 0 or point * total > before * (points - 1)):
-                area += best / points
+                area += best
                 point -= 1
-        result[s] = area
+        result[s] = area / points if points > 0 else area
