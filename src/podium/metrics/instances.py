@@ -13,10 +13,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from podium.metrics._kernels.meetings import COUNT, LOWER, SUMS, UPPER, describe, meet
-from podium.metrics._pairs import Labels, as_mask, same_grid
+from podium.metrics._kernels.meetings import COUNT, LOWER, SUMS, UPPER, meet
+from podium.metrics._pairs import Labels, same_grid
 from podium.metrics.matching import Matching, Method, match_pairs
-from podium.model import InputError, LabelMap
+from podium.model import InputError, LabelMap, as_labels
 
 __all__ = ["InstanceOverlaps", "Similarity", "components"]
 
@@ -46,7 +46,7 @@ def components(mask: Labels, *, connectivity: int | None = None) -> npt.NDArray[
     """
     import cc3d
 
-    inside = np.ascontiguousarray(as_mask(mask.array if isinstance(mask, LabelMap) else mask))
+    inside = np.ascontiguousarray(mask.array if isinstance(mask, LabelMap) else as_labels(np.asarray(mask)))
     known = _CONNECTIVITIES.get(inside.ndim)
     if known is None:
         raise InputError(f"components are found in 2-D or 3-D masks, not in {inside.ndim}-D")
@@ -59,7 +59,7 @@ def components(mask: Labels, *, connectivity: int | None = None) -> npt.NDArray[
     if not inside.size:
         return np.zeros(inside.shape, np.uint32)
     find: Any = cc3d.connected_components
-    return np.asarray(find(inside, connectivity=connectivity, out_dtype=np.uint32))
+    return np.asarray(find(inside, connectivity=connectivity, out_dtype=np.uint32, binary_image=True))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,8 +120,8 @@ class InstanceOverlaps:
         """
         one, two, spacing = instance_maps(reference, prediction, connectivity=connectivity, spacing_mm=spacing_mm)
         dtype = np.promote_types(one.dtype, two.dtype)
-        (first, labels, about), (second, other_labels, other_about) = (_described(array, dtype) for array in (one, two))
-        keys, counts = meet(first, second, len(other_about))
+        (first, labels, about), (second, other_labels, other_about) = (_prepared(array, dtype) for array in (one, two))
+        keys, counts = meet(first, second, about, other_about)
         keys, counts = keys[counts > 0], counts[counts > 0]
         order = np.argsort(keys)
         rows, columns = np.divmod(keys[order], len(other_about))
@@ -243,10 +243,10 @@ def _is_mask(given: Labels) -> bool:
     return not isinstance(given, LabelMap) and np.asarray(given).dtype == np.bool_
 
 
-def _described(
+def _prepared(
     array: npt.NDArray[Any], dtype: np.dtype[Any]
 ) -> tuple[npt.NDArray[Any], Integers | None, npt.NDArray[np.int64]]:
-    """Return a map as the kernels want it, the labels that its values stand for if not themselves, and their table."""
+    """Return a map as the kernel wants it, the labels that its values stand for if not themselves, and a table."""
     volume = np.ascontiguousarray(array[None] if array.ndim == 2 else array, dtype)
     highest, labels = int(volume.max()), None
     if highest > _LARGEST_TABLE:
@@ -254,7 +254,5 @@ def _described(
         volume, labels = places[:-1].reshape(volume.shape).astype(dtype), values.astype(np.int64)
         highest = labels.size - 1
     volume = volume.view()
-    volume.flags.writeable = False  # so that kernels are compiled for one kind of array only
-    table = np.zeros((highest + 1, 10), np.int64)
-    describe(volume, table)
-    return volume, labels, table
+    volume.flags.writeable = False  # so that the kernel is compiled for one kind of array only
+    return volume, labels, np.zeros((highest + 1, 10), np.int64)

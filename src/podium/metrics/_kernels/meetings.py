@@ -11,43 +11,12 @@ COUNT, SUMS, LOWER, UPPER = 0, slice(1, 4), slice(4, 7), slice(7, 10)
 
 
 @kernel
-def describe(labels, about):
-    """Describe every instance of a C-contiguous 3-D map: a row of `about` for each label, counts starting at zero."""
-    for z in range(labels.shape[0]):
-        for y in range(labels.shape[1]):
-            line = labels[z, y]
-            any_bit = line[0] & 0
-            for x in range(line.size):
-                any_bit |= line[x]
-            if any_bit == 0:
-                continue
-            x = 0
-            while x < line.size:
-                label = line[x]
-                start = x
-                x += 1
-                while x < line.size and line[x] == label:
-                    x += 1
-                if label != 0:
-                    own = about[label]
-                    count = x - start
-                    if own[0] == 0:
-                        own[4], own[5], own[6] = z, y, start
-                        own[7], own[8], own[9] = z + 1, y + 1, x
-                    own[0] += count
-                    own[1] += count * z
-                    own[2] += count * y
-                    own[3] += count * (start + x - 1) // 2
-                    own[5], own[6] = min(own[5], y), min(own[6], start)
-                    own[7], own[8], own[9] = z + 1, max(own[8], y + 1), max(own[9], x)
+def meet(reference, prediction, about_reference, about_prediction):
+    """Describe every instance of two C-contiguous 3-D maps, and count how often each pair of them meets.
 
-
-@kernel
-def meet(reference, prediction, columns):
-    """Count how often each label of one map meets each of the other, background aside.
-
-    Returns the meetings, as `label of the reference · columns + label of the prediction`, and their counts, both in an
-    open hash table where a count of 0 is a free place.
+    Fills the tables, a row for each label, which must be zero. Returns the meetings and their counts, both in an open
+    hash table where a count of 0 is a free place. A meeting is the label of the reference times the rows of the
+    prediction's table, plus the label of the prediction.
     """
     keys, counts = np.zeros(1024, np.int64), np.zeros(1024, np.int64)
     used = 0
@@ -56,7 +25,7 @@ def meet(reference, prediction, columns):
             one, two = reference[z, y], prediction[z, y]
             any_bit = one[0] & 0
             for x in range(one.size):
-                any_bit |= one[x]
+                any_bit |= one[x] | two[x]
             if any_bit == 0:
                 continue
             x = 0
@@ -64,15 +33,15 @@ def meet(reference, prediction, columns):
                 first, second = one[x], two[x]
                 start = x
                 x += 1
-                if first == 0:
-                    while x < one.size and one[x] == 0:
-                        x += 1
-                    continue
-                while x < one.size and one[x] == first and two[x] == second:
+                while x < one.size and (one[x] ^ first) | (two[x] ^ second) == 0:
                     x += 1
-                if second == 0:
+                if first != 0:
+                    _extend(about_reference[first], z, y, start, x)
+                if second != 0:
+                    _extend(about_prediction[second], z, y, start, x)
+                if first == 0 or second == 0:
                     continue
-                key = np.int64(first) * columns + np.int64(second)
+                key = np.int64(first) * len(about_prediction) + np.int64(second)
                 place = _place(keys, counts, key)
                 if counts[place] == 0:
                     keys[place] = key
@@ -86,6 +55,21 @@ def meet(reference, prediction, columns):
                             wider_keys[new], wider_counts[new] = keys[old], counts[old]
                     keys, counts = wider_keys, wider_counts
     return keys, counts
+
+
+@kernel
+def _extend(about, z, y, start, stop):
+    """Add a run of voxels to the description of an instance."""
+    count = stop - start
+    if about[0] == 0:
+        about[4], about[5], about[6] = z, y, start
+        about[7], about[8], about[9] = z + 1, y + 1, stop
+    about[0] += count
+    about[1] += count * z
+    about[2] += count * y
+    about[3] += count * (start + stop - 1) // 2
+    about[5], about[6] = min(about[5], y), min(about[6], start)
+    about[7], about[8], about[9] = z + 1, max(about[8], y + 1), max(about[9], stop)
 
 
 @kernel
