@@ -193,6 +193,10 @@ def test_nothing_to_find_and_nothing_predicted():
         missed = Detections.of([image([], [], 3)])
         assert froc_score(missed) == detection_average_precision(missed, interpolation=interpolation) == 0
     assert np.isnan(froc_score(Detections.of([])))
+    for way in (ImageDetections.by_hits, ImageDetections.by_overlap):
+        missed, wrong = way([], np.zeros((0, 3))), way([0.5, 0.2], np.zeros((2, 0)))
+        assert (missed.scores.size, missed.references) == (0, 3)
+        assert (wrong.true.tolist(), wrong.references) == ([False, False], 0)
 
 
 def test_hits_of_points_and_masks():
@@ -233,5 +237,10 @@ def test_bad_input():
         point_hits([[0, 0]], [[0, 0, 0]], radius_mm=1)
     with pytest.raises(InputError, match="finite"):
         point_hits([[0, np.inf]], [[0, 0]], radius_mm=1)
+    for radius in (-1, [1, 2], np.nan):
+        with pytest.raises(InputError, match="radius"):
+            point_hits([[0, 0]], [[0, 0]], radius_mm=radius)
+    with pytest.raises(InputError, match="finite"):
+        mask_hits([[0, np.nan]], np.zeros((2, 2), int))
     with pytest.raises(InputError, match="2-D map"):
         mask_hits([[0, 0, 0]], np.zeros((2, 2), int))

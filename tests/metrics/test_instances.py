@@ -1,5 +1,7 @@
 """Instances: by hand, against masks compared one by one, and against SciPy's components."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -89,6 +91,17 @@ def test_many_pairs_make_the_table_grow():
     generator = np.random.default_rng(3)
     overlaps = check(*generator.integers(0, 60, (2, 20, 20, 20)))
     assert overlaps.common.size > 3000
+
+
+def test_odd_layouts_and_threads():
+    whole = np.random.default_rng(8).integers(0, 9, (2, 12, 10, 14))
+    views = [whole[:, ::2], whole[:, ::-1, :, ::-3], whole.transpose(0, 3, 1, 2), whole.astype(np.float32)]
+    for reference, prediction in views:
+        check(reference, prediction)
+    expected = InstanceOverlaps.between(*whole).matrix("iou")
+    with ThreadPoolExecutor(4) as pool:
+        for overlaps in pool.map(lambda _: InstanceOverlaps.between(*whole), range(16)):
+            np.testing.assert_array_equal(overlaps.matrix("iou"), expected)
 
 
 def test_masks_become_components_and_maps_stay():

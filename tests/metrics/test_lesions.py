@@ -54,6 +54,10 @@ def test_by_hand():
     assert lesion_wise_hausdorff_distance_95(comparison, price_mm=374) == (2 + 374 + 0 + 374) / 4
     tolerant = [1.0 if own is None else surface_dice(own, tolerance_mm=1) for own in comparison.distances]
     assert lesion_wise_surface_dice(comparison, tolerance_mm=1) == pytest.approx((tolerant[0] + 0 + 1 + 0) / 4)
+    rows = comparison.table(tolerance_mm=1)
+    assert [row["hausdorff_distance_95"] for row in rows] == distances
+    assert rows[0]["surface_dice"] == tolerant[0]
+    assert (rows[1]["status"], rows[1]["surface_dice"], rows[3]["prediction_mm3"]) == ("missed", None, 12)
     counts = comparison.counts
     assert [float(value) for value in counts.arrays[:4]] == [3, 4, 2, 3]
     assert (detection_sensitivity(counts), detection_precision(counts)) == (pytest.approx(2 / 3), 0.75)

@@ -131,6 +131,11 @@ def test_bad_weights():
             InstanceCounts.pooled(images, weights=weights)
 
 
+def test_no_images():
+    with pytest.raises(InputError, match="no images"):
+        InstanceCounts.pooled([])
+
+
 def blobs(seed):
     """Return two instance maps of about twenty blobs each, half of them shifted."""
     generator = np.random.default_rng(seed)

@@ -93,8 +93,8 @@ class ImageDetections:
         skip = _ignored(ignored, table.shape[1])
         order = np.argsort(-own, kind="stable")
         wanted = table[:, ~skip]
-        first = order[wanted[order].argmax(axis=0)] if len(own) else np.zeros(0, np.intp)
-        first = first[wanted.any(axis=0)]
+        hit = wanted[:, wanted.any(axis=0)]
+        first = order[hit[order].argmax(axis=0)] if hit.size else np.zeros(0, np.intp)
         wrong = ~table.any(axis=1)
         if duplicates_are_false:
             wrong |= wanted.any(axis=1) & ~np.isin(np.arange(len(own)), first)
@@ -116,8 +116,8 @@ class ImageDetections:
     ) -> ImageDetections:
         """Let predictions take references one to one in descending order of scores, as in COCO.
 
-        Each takes the best free reference whose value is at least the threshold, of equal ones the first; if there is
-        none, it is wrong. Of predictions with equal scores the first goes first.
+        Each takes the best free reference whose value is at least the threshold, of equal ones the first (pycocotools:
+        the last); if there is none, it is wrong. Of predictions with equal scores the first goes first.
 
         Parameters
         ----------
@@ -351,7 +351,10 @@ def point_hits(points: npt.ArrayLike, reference: npt.ArrayLike, *, radius_mm: np
         raise InputError(f"points have the shape (points, axes) on both sides, not {one.shape} and {two.shape}")
     if not (np.isfinite(one).all() and np.isfinite(two).all()):
         raise InputError("a point has a coordinate that is not a finite number")
-    return np.asarray(np.square(one[:, None] - two).sum(axis=-1) < np.square(np.asarray(radius_mm, np.float64)))
+    radius = np.asarray(radius_mm, np.float64)
+    if radius.shape not in ((), (len(two),)) or not (radius >= 0).all():
+        raise InputError(f"a radius is a length from 0, one for all or one for each of {len(two)} references")
+    return np.asarray(np.square(one[:, None] - two).sum(axis=-1) < np.square(radius))
 
 
 def mask_hits(points: npt.ArrayLike, instances: npt.NDArray[Any]) -> tuple[npt.NDArray[np.bool_], npt.NDArray[Any]]:
@@ -364,14 +367,14 @@ def mask_hits(points: npt.ArrayLike, instances: npt.NDArray[Any]) -> tuple[npt.N
     instances
         An instance map; see `components`.
     """
-    at = np.rint(np.asarray(points, np.float64)).astype(np.int64)
-    if at.ndim != 2 or at.shape[1] != instances.ndim:
-        raise InputError(
-            f"points in a {instances.ndim}-D map have the shape (points, {instances.ndim}), not {at.shape}"
-        )
+    at, axes = np.rint(np.asarray(points, np.float64)), instances.ndim
+    if at.ndim != 2 or at.shape[1] != axes:
+        raise InputError(f"points in a {axes}-D map have the shape (points, {axes}), not {at.shape}")
+    if not np.isfinite(at).all():
+        raise InputError("a point has a coordinate that is not a finite number")
     labels = np.unique(instances)
     labels = labels[labels != 0]
     inside = ((at >= 0) & (at < instances.shape)).all(axis=1)
     under = np.zeros(len(at), instances.dtype)
-    under[inside] = instances[tuple(at[inside].T)]
+    under[inside] = instances[tuple(at[inside].astype(np.int64).T)]
     return under[:, None] == labels, labels

@@ -7,7 +7,7 @@ Two rules say what belongs to a lesion of the reference. By contact, all that to
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal
@@ -212,6 +212,16 @@ class LesionComparison:
         false = sum(lesion.status == "false" for lesion in self.lesions)
         numbers = len(ours), len(right) + false, sum(o.status == "matched" for o in ours), len(right)
         return InstanceCounts(*np.array([*numbers, sum(lesion.iou for lesion in ours)], np.float64))
+
+    def table(self, *, tolerance_mm: float = 1.0) -> list[dict[str, Any]]:
+        """Return a row for each lesion: what `Lesion` says, and its HD95 and surface Dice, None where one is alone."""
+        rows = []
+        for lesion, distances in zip(self.lesions, self.distances, strict=True):
+            row = {field.name: getattr(lesion, field.name) for field in fields(lesion) if field.name != "box"}
+            row["hausdorff_distance_95"] = distances and hausdorff_distance_95(distances)
+            row["surface_dice"] = distances and surface_dice(distances, tolerance_mm=tolerance_mm)
+            rows.append(row)
+        return rows
 
     def _distances(self, lesion: Lesion) -> SurfaceDistances:
         cut = lesion.box.slices

@@ -131,6 +131,8 @@ class InstanceCounts:
         weights
             How often each image counts: shape (images,) or (sets, images); by default once.
         """
+        if not images:
+            raise InputError("there are no images to add up")
         factors = as_weights(weights, rows=len(images))
         stacked = [np.stack(own) for own in zip(*(image.arrays for image in images), strict=True)]
         return cls(*(np.tensordot(factors, own, 1) for own in stacked))
