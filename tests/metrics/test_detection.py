@@ -70,7 +70,7 @@ def random_images(generator, count, *, ties):
     images = []
     for _ in range(count):
         size = int(generator.integers(0, 6))
-        scores = generator.random(size).round(1 if ties else 16)
+        scores = generator.uniform(0.1, 1, size).round(1 if ties else 16)
         true = generator.random(size) < 0.5
         images.append(image(scores, true, int(true.sum() + generator.integers(0, 3))))
     return [*images, image([0.5], [True], 2)]
@@ -115,6 +115,25 @@ def test_luna16():
             hits = point_hits(points, centres, radius_mm=diameters / 2)
             images.append(ImageDetections.by_hits(scores, hits, ignored=ignored))
         assert froc_score(Detections.of(images)) == pytest.approx(luna16(scans), abs=1e-12)
+
+
+def test_froc_is_that_of_monai_where_something_was_missed():
+    rates = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+    for seed in range(20):
+        images = random_images(np.random.default_rng(seed), 5, ties=seed % 2 == 0)  # one of the last image is missed
+        false, true = (np.concatenate([own.scores[own.true == kind] for own in images]) for kind in (False, True))
+        total = sum(own.references for own in images)
+        found_and_missed = np.concatenate([true, np.zeros(total - true.size)])
+        theirs = peers.monai_froc(false, found_and_missed, targets=total, images=len(images), rates=rates)
+        assert froc_score(Detections.of(images), rates=rates) == pytest.approx(theirs, abs=1e-12)
+
+
+def test_where_monai_loses_the_last_threshold():
+    """Both references found, the second with the lowest score of all: MONAI never lowers its threshold so far."""
+    own = image([0.9, 0.5], [True, True], 2)
+    assert froc_score(Detections.of([own]), rates=(1.0,)) == 1
+    theirs = peers.monai_froc(np.zeros(0), np.array([0.9, 0.5]), targets=2, images=1, rates=(1.0,))
+    assert theirs == 0.5
 
 
 def area_by_hand(images, interpolation):

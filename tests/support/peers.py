@@ -75,6 +75,15 @@ def monai(
         }
 
 
+def monai_froc(false: np.ndarray, true: np.ndarray, *, targets: int, images: int, rates: tuple[float, ...]) -> float:
+    """Return MONAI's FROC score of the scores of what is wrong and of what was found (0 for what was missed)."""
+    _module("monai.metrics")
+    with _quietly():
+        from monai.metrics import compute_froc_curve_data, compute_froc_score
+
+        return float(compute_froc_score(*compute_froc_curve_data(false, true, targets, images), rates))
+
+
 def medpy() -> Any:
     """Return MedPy's module of binary metrics."""
     return _module("medpy.metric.binary")

@@ -219,7 +219,8 @@ def froc_sensitivities(
 ) -> Floats:
     """Return the sensitivity at each rate of false positives per image, the last axis: points of the FROC curve.
 
-    Undefined where there is nothing to find. A curve that ends before a rate keeps its last sensitivity.
+    Undefined where there is nothing to find. A curve that ends before a rate keeps its last sensitivity. MONAI leaves
+    out the lowest threshold, so that its curve ends too early where every reference was found.
 
     Parameters
     ----------
