@@ -241,7 +241,7 @@ def recognition_quality(counts: InstanceCounts) -> Floats:
 
 @declare(title="Segmentation quality", **_SHARE, symmetric=True, empty=dict.fromkeys(_BOTH, UNDEFINED))
 def segmentation_quality(counts: InstanceCounts) -> Floats:
-    """Return the mean IoU of the matched instances; undefined where none was."""
+    """Return the mean IoU of the matched instances; undefined where none was (panoptica: 0)."""
     return quotient(counts.quality, counts.matched_references)[()]
 
 
@@ -249,8 +249,8 @@ def segmentation_quality(counts: InstanceCounts) -> Floats:
 def panoptic_quality(counts: InstanceCounts) -> Floats:
     """Return Σ IoU of the matched pairs / (TP + FP/2 + FN/2): segmentation quality times recognition quality.
 
-    1 if neither has any instance, 0 if one has none or nothing was matched. Pairs with an IoU of more than 0.5 match;
-    panoptica also takes those of exactly 0.5, unless told `strict_threshold=True`.
+    1 if neither has any instance (panoptica: NaN), 0 if one has none or nothing was matched. Pairs with an IoU of more
+    than 0.5 match; panoptica also takes those of exactly 0.5, unless told `strict_threshold=True`.
 
     References
     ----------
