@@ -37,13 +37,19 @@ lint: $(VENV)/.dev
 soak: $(VENV)/.dev
 	$(BIN)/python benchmarks/soak.py
 
-bench: $(VENV)/.dev-peers
+bench: $(VENV)/.dev-peers $(VENV)-panoptica/.made
 	$(BIN)/python benchmarks/run.py $(PARTS)
 
 # Every reader with damaged files: no crash, no hang, no more memory than it says. What goes wrong is kept and named.
 INPUTS ?= 100000
 fuzz: $(VENV)/.dev
 	$(BIN)/python tests/fuzz/run.py --inputs $(INPUTS)
+
+# Panoptica needs older versions of NumPy and cc3d than Podium is tested with: it gets an environment of its own.
+$(VENV)-panoptica/.made:
+	$(PYTHON) -m venv $(VENV)-panoptica
+	$(VENV)-panoptica/bin/python -m pip install --quiet panoptica==2.1.7
+	@touch $@
 
 $(VENV)/.base: pyproject.toml constraints.txt
 	$(call environment)
@@ -68,4 +74,4 @@ define environment
 endef
 
 clean:
-	rm -rf $(VENV) build dist demo-run bench-results .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-panoptica build dist demo-run bench-results .mypy_cache .ruff_cache .pytest_cache .hypothesis

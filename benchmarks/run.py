@@ -22,6 +22,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 warnings.simplefilter("ignore")  # peers use deprecated names
 
 import certainty
+import instances
 import nibabel
 import numpy as np
 import probabilities
@@ -280,6 +281,7 @@ def main() -> None:
             "displacements": lambda: displacements(folder),
             "tusrec": lambda: tusrec.rows(folder),
             "trackrad": trackrad.rows,
+            "instances": lambda: instances.rows(folder),
             "ranking": ranking.rows,
             "certainty": certainty.rows,
             "raters": lambda: raters.rows(folder),

@@ -15,7 +15,19 @@ from typing import Any
 
 import numpy as np
 
-from podium.metrics import BinaryCounts, Centres, Overlap, SurfaceDistances
+from podium.metrics import (
+    BinaryCounts,
+    BoxSet,
+    Centres,
+    Detections,
+    ImageDetections,
+    InstanceCounts,
+    InstanceOverlaps,
+    LesionComparison,
+    Overlap,
+    SurfaceDistances,
+    point_hits,
+)
 from podium.model import Metric
 
 
@@ -176,6 +188,65 @@ def _reconstruct(metric: Metric, reference: np.ndarray, prediction: np.ndarray, 
     return metric(reference, iter(fields), scaling=scaling, width=5)
 
 
+def _instance_pairs() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield maps of blocks of many sizes, a cell of 5 voxels for each; some missed or false (or none), some cut."""
+    generator = np.random.default_rng(5)
+    for cells, least in (((4, 5), 0), ((3, 2, 3), 0), ((3, 3), 2)):
+        maps = np.zeros((2, *(5 * n for n in cells)), np.int64)
+        for number, cell in enumerate(np.ndindex(cells), start=1):
+            sides = generator.integers(1, 5, len(cells))
+            block = tuple(slice(5 * k, 5 * k + side) for k, side in zip(cell, sides, strict=True))
+            kind = generator.integers(least, 5) if number > 1 else 4
+            if kind != 0:
+                maps[(0, *block)] = number
+            if kind != 1:
+                maps[(1, *block)] = number + 100
+            if kind == 2:
+                maps[(1, *block)][2:] = number + 200
+                maps[(1, *block)][1:2] = 0
+        yield maps[0], maps[1]
+
+
+def _by_instances(metric: Metric, reference: np.ndarray, prediction: np.ndarray, *_: Any) -> float:
+    overlaps = InstanceOverlaps.between(reference, prediction)
+    return float(np.squeeze(metric(InstanceCounts.at_thresholds(overlaps, thresholds=(0.5,), inclusive=False))))
+
+
+def _by_lesions(
+    metric: Metric, reference: np.ndarray, prediction: np.ndarray, spacing: Any = None, **options: Any
+) -> float:
+    spacing = spacing or SPACING[: reference.ndim]
+    return metric(LesionComparison.by_contact(reference, prediction, spacing_mm=spacing), **options)
+
+
+def _lesions_scaled(
+    metric: Metric, reference: np.ndarray, prediction: np.ndarray, factor: float, **options: Any
+) -> float:
+    spacing = tuple(factor * s for s in SPACING[: reference.ndim])
+    return _by_lesions(metric, reference, prediction, spacing, **options)
+
+
+def _by_hits(metric: Metric, reference: np.ndarray, prediction: np.ndarray) -> float:
+    """Measure points, each as sure as its first coordinate is large."""
+    hits = point_hits(prediction, reference, radius_mm=6.0)
+    return float(metric(Detections.of([ImageDetections.by_hits(prediction[:, 0], hits)])))
+
+
+def _box_pairs() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    generator = np.random.default_rng(6)
+    for axes in (2, 3):
+        lower = generator.normal(0, 30, (2, 12, axes))
+        lower[1, :9] = lower[0, :9] + generator.normal(0, 0.5, (9, axes))
+        yield tuple(np.concatenate([lower, lower + generator.uniform(4, 6, lower.shape)], axis=2))
+
+
+def _by_boxes(metric: Metric, reference: np.ndarray, prediction: np.ndarray) -> float:
+    return float(metric([BoxSet(reference)], [BoxSet(prediction, scores=prediction[:, 0])]))
+
+
+_NOTHING = {"both": (_EMPTY, _EMPTY), "reference": (_EMPTY, _SOME), "prediction": (_SOME, _EMPTY)}
+
+
 def _call(metric: Metric, reference: Any, prediction: Any, **arguments: Any) -> Any:
     return metric(reference, prediction, **arguments)
 
@@ -260,6 +331,12 @@ FAMILIES: dict[str, list[Family]] = {
             {"no voxels": (np.zeros((0, 3)), np.zeros((0, 3)))},
         )
     ],
+    "instances": [Family(_by_instances, _instance_pairs, _turned, _NOTHING)],
+    "lesions": [Family(_by_lesions, _instance_pairs, _turned, _NOTHING, _lesions_scaled)],
+    "detections": [
+        Family(_by_hits, _landmark_pairs, _shuffled, {"no references": (np.zeros((0, 3)), np.ones((4, 3)))})
+    ],
+    "boxes": [Family(_by_boxes, _box_pairs, _shuffled, {"no references": (np.zeros((0, 6)), np.ones((4, 6)))})],
     "landmarks": [
         Family(
             _call,

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from shared_data import PROJECT
 
 
 @contextmanager
@@ -69,6 +75,15 @@ def monai(
         }
 
 
+def monai_froc(false: np.ndarray, true: np.ndarray, *, targets: int, images: int, rates: tuple[float, ...]) -> float:
+    """Return MONAI's FROC score of the scores of what is wrong and of what was found (0 for what was missed)."""
+    _module("monai.metrics")
+    with _quietly():
+        from monai.metrics import compute_froc_curve_data, compute_froc_score
+
+        return float(compute_froc_score(*compute_froc_curve_data(false, true, targets, images), rates))
+
+
 def medpy() -> Any:
     """Return MedPy's module of binary metrics."""
     return _module("medpy.metric.binary")
@@ -119,6 +134,29 @@ def statsmodels_variances(values: np.ndarray, subjects: np.ndarray) -> tuple[flo
     with _quietly():
         fitted = peer.MixedLM(values, np.ones((len(values), 1)), groups=subjects).fit(reml=True)
         return float(fitted.scale), float(fitted.cov_re[0, 0])
+
+
+def panoptica(reference: np.ndarray, prediction: np.ndarray) -> dict[str, float]:
+    """Return panoptica's qualities of two instance maps, from the environment of its own that `make bench` makes."""
+    python = Path(os.environ.get("PANOPTICA_PYTHON", PROJECT / ".venv-panoptica" / "bin" / "python"))
+    if not python.exists():
+        pytest.skip("the peer panoptica has no environment of its own here (make bench makes it)")
+    script = PROJECT / "benchmarks" / "panoptica_process.py"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "pair.npz"
+        np.savez(path, reference=reference, prediction=prediction)
+        done = subprocess.run([python, script], input=f"instances {path}\n", capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def pycocotools() -> Any:
+    """Return COCO's reader and evaluation."""
+    _module("pycocotools")
+    with _quietly():
+        from pycocotools.coco import COCO
+        from pycocotools.cocoeval import COCOeval
+
+    return COCO, COCOeval
 
 
 class _Quiet:

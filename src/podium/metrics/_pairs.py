@@ -88,8 +88,10 @@ class Pair:
         return np.flatnonzero(np.isin(self.labels, wanted))
 
 
-def pair_up(reference: Labels, prediction: Labels, *, spacing_mm: Sequence[float] | None = None) -> Pair:
-    """Check that two label maps can be compared and lay them out alike.
+def same_grid(
+    reference: Labels, prediction: Labels, *, spacing_mm: Sequence[float] | None = None
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any], tuple[float, ...]]:
+    """Check that two label maps can be compared; return both as arrays, and the spacing.
 
     The spacing is the reference's unless given; arrays without one have 1 mm.
     """
@@ -106,7 +108,12 @@ def pair_up(reference: Labels, prediction: Labels, *, spacing_mm: Sequence[float
     spacing = tuple(float(s) for s in spacing_mm)
     if len(spacing) != one.ndim or not all(SHORTEST_MM <= s <= LONGEST_MM for s in spacing):
         raise InputError(f"the spacing must be {one.ndim} positive numbers in mm, not {spacing}")
+    return one, two, spacing
 
+
+def pair_up(reference: Labels, prediction: Labels, *, spacing_mm: Sequence[float] | None = None) -> Pair:
+    """Check that two label maps can be compared, as `same_grid` does, and lay them out alike."""
+    one, two, spacing = same_grid(reference, prediction, spacing_mm=spacing_mm)
     reversed_axes = one.flags.f_contiguous and not one.flags.c_contiguous
     if reversed_axes:
         one, two, spacing = one.T, two.T, spacing[::-1]

@@ -27,10 +27,12 @@ def as_samples(
     return one, two, as_weights(weights, one.shape[-1])
 
 
-def as_weights(weights: npt.ArrayLike | None, samples: int) -> Floats:
-    """Return a weight for each sample, along the last axis."""
-    weight = np.ones(samples) if weights is None else np.asarray(weights, np.float64)
-    if weight.shape[-1:] != (samples,) or not (weight.min(initial=0.0) >= 0 and weight.max(initial=0.0) < np.inf):
+def as_weights(weights: npt.ArrayLike | None, samples: int, *, axes: int | None = None) -> Floats:
+    """Return a weight for each sample, along the last of so many axes at most."""
+    weight = np.ones(samples) if weights is None else np.ascontiguousarray(weights, np.float64)
+    if weight.shape[-1:] != (samples,) or (axes is not None and weight.ndim > axes):
+        raise InputError(f"weights must have the shape ({samples},) or (sets, {samples}), not {weight.shape}")
+    if not (weight.min(initial=0.0) >= 0 and weight.max(initial=0.0) < np.inf):
         raise InputError("weights must be one non-negative number per sample")
     return weight
 
