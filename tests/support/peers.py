@@ -72,3 +72,17 @@ def monai(
 def medpy() -> Any:
     """Return MedPy's module of binary metrics."""
     return _module("medpy.metric.binary")
+
+
+def scikit_image(module: str) -> Any:
+    """Return a module of scikit-image, such as morphology."""
+    return _module(f"skimage.{module}")
+
+
+def simpleitk_hausdorff(reference: np.ndarray, prediction: np.ndarray) -> tuple[float, float]:
+    """Return SimpleITK's Hausdorff distance and average Hausdorff distance of two boolean masks, of spacing 1."""
+    sitk = _module("SimpleITK")
+    sitk.ProcessObject.SetGlobalDefaultNumberOfThreads(1)
+    measured = sitk.HausdorffDistanceImageFilter()
+    measured.Execute(*(sitk.GetImageFromArray(mask.astype(np.uint8)) for mask in (reference, prediction)))
+    return measured.GetHausdorffDistance(), measured.GetAverageHausdorffDistance()

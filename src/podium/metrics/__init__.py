@@ -13,6 +13,15 @@ from podium.metrics.classification import (
     mean_over_defined,
 )
 from podium.metrics.comparison import Comparison, LabelMapComparison, Measured, compare, compare_label_maps
+from podium.metrics.distances import (
+    average_symmetric_surface_distance,
+    hausdorff_distance,
+    hausdorff_distance_95,
+    mean_average_surface_distance,
+    median_surface_distance,
+    surface_dice,
+    surface_distance_deviation,
+)
 from podium.metrics.dose import (
     average_shifted_dose,
     cumulative_dose_volume_histogram,
@@ -32,6 +41,7 @@ from podium.metrics.overlaps import (
     relative_volume_difference,
     sensitivity,
     volume_difference,
+    volume_similarity,
 )
 from podium.metrics.points import Centres, centre_distance, centres, landmark_error
 from podium.metrics.prepared import Structure, StructurePair, structures
@@ -50,16 +60,7 @@ from podium.metrics.regression import (
     pearson_correlation,
     root_mean_square_error,
 )
-from podium.metrics.surface import (
-    DirectedDistances,
-    SurfaceDistances,
-    average_symmetric_surface_distance,
-    hausdorff_distance,
-    hausdorff_distance_95,
-    mean_average_surface_distance,
-    surface_dice,
-    surface_distances,
-)
+from podium.metrics.surface import DirectedDistances, SurfaceDistances, surface_distances
 
 __all__ = [
     "BlandAltman",
@@ -102,6 +103,7 @@ __all__ = [
     "mean_absolute_error",
     "mean_average_surface_distance",
     "mean_over_defined",
+    "median_surface_distance",
     "metrics",
     "overlap",
     "pearson_correlation",
@@ -114,8 +116,10 @@ __all__ = [
     "sensitivity",
     "structures",
     "surface_dice",
+    "surface_distance_deviation",
     "surface_distances",
     "transform_error",
     "volume_at_dose",
     "volume_difference",
+    "volume_similarity",
 ]

@@ -7,7 +7,6 @@ metric below, is a sum of those counts.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.metrics._kernels.counting import joint_counts
-from podium.metrics._pairs import MASK, Labels, Regions, as_mask, pair_up, which_empty
+from podium.metrics._pairs import MASK, Labels, Regions, Spacing, as_mask, as_regions, pair_up, which_empty
 from podium.metrics.registry import declare
 from podium.model import UNDEFINED, Direction
 
@@ -30,6 +29,7 @@ __all__ = [
     "relative_volume_difference",
     "sensitivity",
     "volume_difference",
+    "volume_similarity",
 ]
 
 
@@ -57,7 +57,7 @@ class Overlap:
 
     @classmethod
     def between(
-        cls, reference: npt.NDArray[Any], prediction: npt.NDArray[Any], *, spacing_mm: Sequence[float] | None = None
+        cls, reference: npt.NDArray[Any], prediction: npt.NDArray[Any], *, spacing_mm: Spacing | None = None
     ) -> Overlap:
         """Count two masks, of the same 2-D or 3-D shape: what is not zero is inside."""
         return overlap(as_mask(reference), as_mask(prediction), regions=MASK, spacing_mm=spacing_mm)["mask"]
@@ -69,7 +69,7 @@ class Overlap:
 
 
 def overlap(
-    reference: Labels, prediction: Labels, *, regions: Regions, spacing_mm: Sequence[float] | None = None
+    reference: Labels, prediction: Labels, *, regions: Regions, spacing_mm: Spacing | None = None
 ) -> dict[str, Overlap]:
     """Count the voxels of every region, a set of labels, in two label maps, in one pass over both.
 
@@ -83,9 +83,8 @@ def overlap(
         Millimetres per axis; by default the reference's, or 1 for arrays.
     """
     pair = pair_up(reference, prediction, spacing_mm=spacing_mm)
-    members = [sorted({*labels}) for labels in regions.values()]
-    pair.check(members)
-    chosen = sorted({label for labels in members for label in labels})
+    members = as_regions(regions)
+    chosen = sorted({label for labels in members.values() for label in labels})
     table = pair.numbered(chosen)
     counts = np.zeros((len(chosen) + 1, len(chosen) + 1), np.int64)
     if not pair.nothing:
@@ -95,7 +94,7 @@ def overlap(
     joint, of_reference, of_prediction = counts.tolist(), counts.sum(axis=1).tolist(), counts.sum(axis=0).tolist()
     places = {label: place for place, label in enumerate(chosen, start=1)}
     result = {}
-    for name, labels in zip(regions, members, strict=True):
+    for name, labels in members.items():
         rows = [places[label] for label in labels]
         result[name] = Overlap(
             common=sum(joint[row][column] for row in rows for column in rows),
@@ -210,3 +209,24 @@ def volume_difference(overlap: Overlap) -> float:
 def relative_volume_difference(overlap: Overlap) -> float:
     """Return (|P| − |R|) / |R|; 0 if both are empty, undefined if only the reference is."""
     return overlap.prediction / overlap.reference - 1
+
+
+@declare(
+    title="Volume similarity",
+    **_SHARE,
+    symmetric=True,
+    empty={"both": 1.0, "reference": 0.0, "prediction": 0.0},
+    formula="1 − ||P| − |R|| / (|P| + |R|)",
+    same_as={"SimpleITK": "1 − |GetVolumeSimilarity()| / 2, whose own value is 2(|P| − |R|) / (|P| + |R|)"},
+)
+def volume_similarity(overlap: Overlap) -> float:
+    """Return 1 − ||P| − |R|| / (|P| + |R|): how alike two volumes are, wherever they lie.
+
+    1 is best, 0 worst; 1 if both are empty, 0 if one is. SimpleITK's volume similarity is another number: the signed
+    difference 2(|P| − |R|) / (|P| + |R|), 0 where volumes are equal.
+
+    References
+    ----------
+    Taha and Hanbury 2015, BMC Medical Imaging 15:29.
+    """
+    return 1 - abs(overlap.prediction - overlap.reference) / (overlap.prediction + overlap.reference)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.metrics._kernels.counting import moments
-from podium.metrics._pairs import MASK, Labels, Regions, as_mask, pair_up, which_empty
+from podium.metrics._pairs import MASK, Labels, Regions, Spacing, as_mask, as_regions, pair_up, which_empty
 from podium.metrics.registry import declare
 from podium.model import UNDEFINED, Direction, InputError
 
@@ -37,7 +36,7 @@ class Centres:
 
     @classmethod
     def between(
-        cls, reference: npt.NDArray[Any], prediction: npt.NDArray[Any], *, spacing_mm: Sequence[float] | None = None
+        cls, reference: npt.NDArray[Any], prediction: npt.NDArray[Any], *, spacing_mm: Spacing | None = None
     ) -> Centres:
         """Find the centres of two masks, of the same 2-D or 3-D shape: what is not zero is inside."""
         return centres(as_mask(reference), as_mask(prediction), regions=MASK, spacing_mm=spacing_mm)["mask"]
@@ -49,13 +48,12 @@ class Centres:
 
 
 def centres(
-    reference: Labels, prediction: Labels, *, regions: Regions, spacing_mm: Sequence[float] | None = None
+    reference: Labels, prediction: Labels, *, regions: Regions, spacing_mm: Spacing | None = None
 ) -> dict[str, Centres]:
     """Find the centre of mass of every region, a set of labels, in two label maps."""
     pair = pair_up(reference, prediction, spacing_mm=spacing_mm)
-    members = [sorted({*labels}) for labels in regions.values()]
-    pair.check(members)
-    chosen = sorted({label for labels in members for label in labels})
+    members = as_regions(regions)
+    chosen = sorted({label for labels in members.values() for label in labels})
     table = pair.numbered(chosen)
     sums = np.zeros((2, len(chosen) + 1, 4), np.int64)
     if not pair.nothing:
@@ -71,8 +69,7 @@ def centres(
         return mean[::-1] if pair.reversed_axes else mean
 
     return {
-        name: Centres(centre(sums[0], labels), centre(sums[1], labels), spacing)
-        for name, labels in zip(regions, members, strict=True)
+        name: Centres(centre(sums[0], labels), centre(sums[1], labels), spacing) for name, labels in members.items()
     }
 
 
