@@ -11,10 +11,13 @@ import peers
 import pytest
 
 from podium.metrics import (
+    BoundaryBands,
+    CentreLines,
     Centres,
     Overlap,
     StructurePair,
     SurfaceDistances,
+    Topology,
     average_symmetric_surface_distance,
     centre_distance,
     centres,
@@ -34,7 +37,7 @@ from podium.metrics import (
 from podium.model import InputError, LabelMap, Metric
 
 SOME, NONE = np.ones((4, 5), bool), np.zeros((4, 5), bool)
-KINDS = (Overlap, SurfaceDistances, Centres)
+KINDS = (Overlap, SurfaceDistances, Centres, BoundaryBands, CentreLines, Topology)
 
 
 @pytest.mark.parametrize("metric", metrics(), ids=lambda metric: metric.name)
@@ -61,7 +64,8 @@ def test_the_class_explains_itself():
 
 
 def of_pairs():
-    return [metric for metric in metrics() if metric.family in ("overlap", "surface", "centres")]
+    families = ("overlap", "surface", "centres", "boundary", "centreline", "topology")
+    return [metric for metric in metrics() if metric.family in families]
 
 
 @pytest.mark.parametrize("metric", of_pairs(), ids=lambda metric: metric.name)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.metrics import Centres, Overlap, SurfaceDistances
+from podium.metrics import BoundaryBands, CentreLines, Centres, Overlap, SurfaceDistances, Topology
 from podium.model import Metric
 
 
@@ -74,6 +74,18 @@ def _segmentation(kind: Any, **options: Any) -> Family:
     )
 
 
+def _without_lengths(kind: Any, **options: Any) -> Family:
+    """Return a family of metrics of two masks that no spacing changes."""
+    masks = _segmentation(kind)
+
+    def measure(metric, reference, prediction, _=None, **arguments):
+        return metric(kind.between(reference, prediction, **options), **arguments)
+
+    # Thinning goes side by side, so that skeletons depend on which side is first.
+    turned = _turned if kind is not CentreLines else lambda *_: iter(())
+    return Family(measure=measure, pairs=_mask_pairs, equivalents=turned, nothing=masks.nothing)
+
+
 def _number_pairs() -> Iterator[tuple[np.ndarray, np.ndarray]]:
     generator = np.random.default_rng(1)
     for size in (2, 3, 50):
@@ -130,6 +142,9 @@ FAMILIES: dict[str, list[Family]] = {
     "overlap": [_segmentation(Overlap)],
     "surface": [_segmentation(SurfaceDistances, boundary="surfel"), _segmentation(SurfaceDistances, boundary="voxel")],
     "centres": [_segmentation(Centres)],
+    "boundary": [_segmentation(BoundaryBands)],
+    "centreline": [_without_lengths(CentreLines)],
+    "topology": [_without_lengths(Topology, touch="corner"), _without_lengths(Topology, touch="face")],
     "regression": [
         Family(_call, _number_pairs, _shuffled, {"no samples": ([], []), "constant": ([1, 1, 1], [1, 2, 3])})
     ],

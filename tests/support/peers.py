@@ -51,7 +51,12 @@ def deepmind_tables() -> Any:
 
 
 def monai(
-    reference: np.ndarray, prediction: np.ndarray, spacing: tuple[float, ...], *, percentile: float | None = None
+    reference: np.ndarray,
+    prediction: np.ndarray,
+    spacing: tuple[float, ...],
+    *,
+    percentile: float | None = None,
+    metric: str = "euclidean",
 ) -> dict[str, float]:
     """Return MONAI's Hausdorff distance and its two average surface distances of two boolean masks."""
     _module("monai.metrics")
@@ -60,7 +65,7 @@ def monai(
         from monai.metrics import compute_average_surface_distance, compute_hausdorff_distance
 
         one, two = (torch.as_tensor(mask[None, None].astype(np.uint8)) for mask in (prediction, reference))
-        options: dict[str, Any] = {"include_background": True, "spacing": spacing}
+        options: dict[str, Any] = {"include_background": True, "spacing": spacing, "distance_metric": metric}
         return {
             "hausdorff": float(compute_hausdorff_distance(one, two, percentile=percentile, **options)),
             "to_reference": float(compute_average_surface_distance(one, two, **options)),

@@ -3,6 +3,7 @@
 Every metric is declared once with unit, range, direction and its value for every empty case; `metrics()` lists them.
 """
 
+from podium.metrics.bands import BoundaryBands, boundary_bands, boundary_iou
 from podium.metrics.classification import (
     ClassCounts,
     balanced_accuracy,
@@ -30,6 +31,7 @@ from podium.metrics.dose import (
     gaussian_dose,
     volume_at_dose,
 )
+from podium.metrics.norms import normed_surface_distances
 from podium.metrics.overlaps import (
     Overlap,
     dice,
@@ -60,10 +62,31 @@ from podium.metrics.regression import (
     pearson_correlation,
     root_mean_square_error,
 )
+from podium.metrics.skeletons import (
+    CentreLines,
+    centre_lines,
+    centreline_dice,
+    centreline_precision,
+    centreline_sensitivity,
+    skeleton,
+)
 from podium.metrics.surface import DirectedDistances, SurfaceDistances, surface_distances
+from podium.metrics.topology import (
+    BettiNumbers,
+    Topology,
+    betti_0_error,
+    betti_1_error,
+    betti_2_error,
+    betti_error,
+    betti_numbers,
+    topologies,
+)
 
 __all__ = [
+    "BettiNumbers",
     "BlandAltman",
+    "BoundaryBands",
+    "CentreLines",
     "Centres",
     "ClassCounts",
     "Comparison",
@@ -74,12 +97,24 @@ __all__ = [
     "Structure",
     "StructurePair",
     "SurfaceDistances",
+    "Topology",
     "average_shifted_dose",
     "average_symmetric_surface_distance",
     "balanced_accuracy",
+    "betti_0_error",
+    "betti_1_error",
+    "betti_2_error",
+    "betti_error",
+    "betti_numbers",
     "bias",
     "bland_altman",
+    "boundary_bands",
+    "boundary_iou",
     "centre_distance",
+    "centre_lines",
+    "centreline_dice",
+    "centreline_precision",
+    "centreline_sensitivity",
     "centres",
     "compare",
     "compare_label_maps",
@@ -105,6 +140,7 @@ __all__ = [
     "mean_over_defined",
     "median_surface_distance",
     "metrics",
+    "normed_surface_distances",
     "overlap",
     "pearson_correlation",
     "precision",
@@ -114,10 +150,12 @@ __all__ = [
     "relative_volume_difference",
     "root_mean_square_error",
     "sensitivity",
+    "skeleton",
     "structures",
     "surface_dice",
     "surface_distance_deviation",
     "surface_distances",
+    "topologies",
     "transform_error",
     "volume_at_dose",
     "volume_difference",

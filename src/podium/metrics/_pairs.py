@@ -68,6 +68,15 @@ class Pair:
             table[self._holding([label])] = number
         return table
 
+    def masks(self, region: Collection[int]) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """Return where a region is in both, within the box around all labels, with the axes of the caller."""
+        inside = self.table([region]) != 0
+        box = tuple(slice(low, high) for low, high in zip(self.lower, np.maximum(self.lower, self.upper), strict=True))
+        one, two = (inside[array[box]] for array in (self.reference, self.prediction))
+        if self.flat:
+            one, two = one[0] if one.size else one.reshape(0, 0), two[0] if two.size else two.reshape(0, 0)
+        return (one.T, two.T) if self.reversed_axes else (one, two)
+
     @property
     def _classes(self) -> int:
         return np.iinfo(self.reference.dtype).max + 1 if self.labels is None else self.labels.size
@@ -88,6 +97,7 @@ def as_regions(regions: Regions) -> dict[str, list[int]]:
 
 
 def _members(name: str, given: int | Collection[int]) -> list[int]:
+    labels: set[Any]
     try:
         labels = {*given} if isinstance(given, Iterable) and not isinstance(given, bytes) else {given}
     except TypeError:  # an array of several axes

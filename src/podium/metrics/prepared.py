@@ -147,10 +147,12 @@ def structures(
                     pair.reference, pair.lower, pair.upper, table, np.uint8(1 << bit), shift, shape, runs, sums
                 )
             # The marks have a border of one place around the box.
-            elements = kernels.separate(
+            positions, corners, low, high = kernels.separate(
                 batch_elements.places, batch_elements.corners, bit, padded, pair.lower + shift - 1
             )
-            result[name] = Structure(whole, boundary, runs[:count].copy(), sums, *elements, spacing_mm=spacing)
+            result[name] = Structure(
+                whole, boundary, runs[:count].copy(), sums, positions, corners, low, high, spacing_mm=spacing
+            )
     return result
 
 
