@@ -91,3 +91,41 @@ def simpleitk_hausdorff(reference: np.ndarray, prediction: np.ndarray) -> tuple[
     measured = sitk.HausdorffDistanceImageFilter()
     measured.Execute(*(sitk.GetImageFromArray(mask.astype(np.uint8)) for mask in (reference, prediction)))
     return measured.GetHausdorffDistance(), measured.GetAverageHausdorffDistance()
+
+
+def simpleitk_overlap(reference: np.ndarray, prediction: np.ndarray) -> Any:
+    """Return SimpleITK's measures of overlap of two boolean masks."""
+    sitk = _module("SimpleITK")
+    sitk.ProcessObject.SetGlobalDefaultNumberOfThreads(1)
+    measured = sitk.LabelOverlapMeasuresImageFilter()
+    measured.Execute(*(sitk.GetImageFromArray(mask.astype(np.uint8)) for mask in (reference, prediction)))
+    return measured
+
+
+def deepmind_dice(reference: np.ndarray, prediction: np.ndarray) -> float:
+    return float(_module("surface_distance").compute_dice_coefficient(reference, prediction))
+
+
+def monai_dice(reference: np.ndarray, prediction: np.ndarray) -> float:
+    """Return MONAI's Dice of two boolean masks."""
+    _module("monai.metrics")
+    with _quietly():
+        import torch
+        from monai.metrics import compute_dice
+
+        one, two = (torch.as_tensor(mask[None, None].astype(np.uint8)) for mask in (prediction, reference))
+        return float(compute_dice(one, two))
+
+
+def monai_surface_dice(
+    reference: np.ndarray, prediction: np.ndarray, spacing: tuple[float, ...], tolerance_mm: float
+) -> float:
+    """Return MONAI's surface Dice of two boolean masks."""
+    _module("monai.metrics")
+    with _quietly():
+        import torch
+        from monai.metrics import compute_surface_dice
+
+        one, two = (torch.as_tensor(mask[None, None].astype(np.uint8)) for mask in (prediction, reference))
+        options: dict[str, Any] = {"include_background": True, "spacing": spacing}
+        return float(compute_surface_dice(one, two, [tolerance_mm], **options))

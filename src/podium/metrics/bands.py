@@ -86,8 +86,8 @@ def boundary_bands(
     result = {}
     for name, labels in as_regions(regions).items():
         one, two = (_near_boundary(mask, width_mm, spacing) for mask in pair.masks(labels))
-        counts = (int(np.count_nonzero(voxels)) for voxels in (one & two, one, two))
-        result[name] = BoundaryBands(*counts, width_mm=width_mm)
+        common, reference_near, prediction_near = (int(np.count_nonzero(voxels)) for voxels in (one & two, one, two))
+        result[name] = BoundaryBands(common, reference_near, prediction_near, width_mm)
     return result
 
 

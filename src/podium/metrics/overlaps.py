@@ -115,7 +115,19 @@ _SHARE: dict[str, Any] = {
 }
 
 
-@declare(title="Dice", **_SHARE, symmetric=True, empty={"both": 1.0, "reference": 0.0, "prediction": 0.0})
+@declare(
+    title="Dice",
+    **_SHARE,
+    symmetric=True,
+    empty={"both": 1.0, "reference": 0.0, "prediction": 0.0},
+    formula="2|R ∩ P| / (|R| + |P|)",
+    same_as={
+        "DeepMind surface-distance": "compute_dice_coefficient, unless both are empty",
+        "MONAI": "compute_dice, unless the reference is empty",
+        "MedPy": "dc, unless both are empty",
+        "SimpleITK": "LabelOverlapMeasuresImageFilter.GetDiceCoefficient, unless both are empty",
+    },
+)
 def dice(overlap: Overlap) -> float:
     """Return the Dice similarity coefficient 2|R ∩ P| / (|R| + |P|).
 
@@ -130,14 +142,29 @@ def dice(overlap: Overlap) -> float:
 
 
 @declare(
-    title="Intersection over union", **_SHARE, symmetric=True, empty={"both": 1.0, "reference": 0.0, "prediction": 0.0}
+    title="Intersection over union",
+    **_SHARE,
+    symmetric=True,
+    empty={"both": 1.0, "reference": 0.0, "prediction": 0.0},
+    formula="|R ∩ P| / |R ∪ P|",
+    same_as={
+        "MedPy": "jc, unless both are empty",
+        "SimpleITK": "LabelOverlapMeasuresImageFilter.GetJaccardCoefficient, unless both are empty",
+    },
 )
 def intersection_over_union(overlap: Overlap) -> float:
     """Return the Jaccard index |R ∩ P| / |R ∪ P|; 1 if both are empty, 0 if one is."""
     return overlap.common / (overlap.reference + overlap.prediction - overlap.common)
 
 
-@declare(title="Sensitivity", **_SHARE, symmetric=False, empty={"both": 1.0, "reference": UNDEFINED, "prediction": 0.0})
+@declare(
+    title="Sensitivity",
+    **_SHARE,
+    symmetric=False,
+    empty={"both": 1.0, "reference": UNDEFINED, "prediction": 0.0},
+    formula="|R ∩ P| / |R|",
+    same_as={"MedPy": "recall, unless the reference is empty"},
+)
 def sensitivity(overlap: Overlap) -> float:
     """Return the share of the reference that was found, |R ∩ P| / |R| (recall).
 
@@ -146,7 +173,14 @@ def sensitivity(overlap: Overlap) -> float:
     return overlap.common / overlap.reference
 
 
-@declare(title="Precision", **_SHARE, symmetric=False, empty={"both": 1.0, "reference": 0.0, "prediction": UNDEFINED})
+@declare(
+    title="Precision",
+    **_SHARE,
+    symmetric=False,
+    empty={"both": 1.0, "reference": 0.0, "prediction": UNDEFINED},
+    formula="|R ∩ P| / |P|",
+    same_as={"MedPy": "precision, unless the prediction is empty"},
+)
 def precision(overlap: Overlap) -> float:
     """Return the share of the prediction that is right, |R ∩ P| / |P|.
 
@@ -167,13 +201,13 @@ _VOLUME: dict[str, Any] = {
 }
 
 
-@declare(title="Reference volume", **_VOLUME)
+@declare(title="Reference volume", **_VOLUME, formula="|R| · volume of a voxel")
 def reference_volume(overlap: Overlap) -> float:
     """Return the volume of the region in the reference, in mm³ (mm² in 2-D); 0 where it is empty."""
     return overlap.reference * overlap.voxel_volume_mm3
 
 
-@declare(title="Prediction volume", **_VOLUME)
+@declare(title="Prediction volume", **_VOLUME, formula="|P| · volume of a voxel")
 def prediction_volume(overlap: Overlap) -> float:
     """Return the volume of the region in the prediction, in mm³ (mm² in 2-D); 0 where it is empty."""
     return overlap.prediction * overlap.voxel_volume_mm3
@@ -189,6 +223,7 @@ def prediction_volume(overlap: Overlap) -> float:
     perfect=0.0,
     symmetric=False,
     empty={},
+    formula="(|P| − |R|) · volume of a voxel",
 )
 def volume_difference(overlap: Overlap) -> float:
     """Return prediction minus reference, in mm³ (mm² in 2-D): positive where too much was segmented."""
@@ -205,6 +240,8 @@ def volume_difference(overlap: Overlap) -> float:
     perfect=0.0,
     symmetric=False,
     empty={"both": 0.0, "reference": UNDEFINED, "prediction": -1.0},
+    formula="(|P| − |R|) / |R|",
+    same_as={"MedPy": "ravd, unless the reference is empty"},
 )
 def relative_volume_difference(overlap: Overlap) -> float:
     """Return (|P| − |R|) / |R|; 0 if both are empty, undefined if only the reference is."""

@@ -83,6 +83,8 @@ def centres(
     perfect=0.0,
     symmetric=True,
     empty={"both": 0.0, "reference": np.inf, "prediction": np.inf},
+    formula="|c(P) − c(R)|, c the centres of mass in mm",
+    same_as={"SciPy": "distance between ndimage.center_of_mass times the spacing"},
 )
 def centre_distance(centres: Centres) -> float:
     """Return the Euclidean distance between the centres of mass, in mm; 0 if both are empty, infinite if one is.

@@ -13,7 +13,7 @@ STEPS = np.array(list(product((-1, 0, 1), repeat=3)))
 
 
 def _code(voxels: np.ndarray) -> int:
-    return sum(1 << k for k in np.flatnonzero(voxels) if k != 13)
+    return sum(1 << k for k in np.flatnonzero(voxels).tolist() if k != 13)
 
 
 _TOUCHING = np.array([_code(np.abs(STEPS - step).max(axis=1) == 1) for step in STEPS], np.int64)
