@@ -9,14 +9,13 @@ from podium.metrics import metrics
 
 
 def test_all_are_listed_by_family(run):
-    shown = run("metrics").stdout
-    lines = [line.split() for line in shown.splitlines() if line]
-    listed = [line[0] for line in lines]
+    lines = run("metrics").stdout.splitlines()
+    rows = {line.split()[0]: number for number, line in enumerate(lines) if line.startswith("  ")}
     for metric in metrics():
-        assert listed.index(metric.family) < listed.index(metric.name)
-        line = " ".join(lines[listed.index(metric.name)])
-        assert metric.title in line
-        assert line.endswith(f"{metric.unit} {metric.direction.arrow}".strip())
+        heading = next(number for number in range(rows[metric.name], -1, -1) if lines[number][:1].strip())
+        assert lines[heading] == metric.family
+        row = " ".join(lines[rows[metric.name]].split())
+        assert row == " ".join(f"{metric.name} {metric.title} {metric.unit} {metric.direction.arrow}".split())
 
 
 @pytest.mark.parametrize("metric", metrics(), ids=lambda metric: metric.name)

@@ -289,7 +289,7 @@ def test_simpleitk_and_scikit_image_measure_from_every_voxel():
     whole, shell = hollow()
     assert hausdorff_distance(SurfaceDistances.between(whole, shell, boundary="voxel")) == 2
     assert peers.simpleitk_hausdorff(whole, shell)[0] == 1
-    assert peers.scikit_image("metrics").hausdorff_distance(whole, shell) == 1
+    assert peers.skimage_module("metrics").hausdorff_distance(whole, shell) == 1
     shifted = np.roll(whole, 1, axis=0)  # a seventh of the voxels is 1 away; of the surface, more than that
     mean = average_symmetric_surface_distance(SurfaceDistances.between(whole, shifted, boundary="voxel"))
     assert peers.simpleitk_hausdorff(whole, shifted)[1] == pytest.approx(1 / 7)

@@ -83,7 +83,7 @@ def deepmind_directed(metric, one, two):
 
 
 def thinned(metric, one, two):
-    skeletonize = peers.scikit_image("morphology").skeletonize
+    skeletonize = peers.skimage_module("morphology").skeletonize
     lines = [skeletonize(mask, method="lee") for mask in (one, two)]
     if any(betti_numbers(line) != betti_numbers(mask) for line, mask in zip(lines, (one, two), strict=True)):
         return  # there, it is no peer
@@ -97,7 +97,7 @@ def thinned(metric, one, two):
 
 
 def betti(metric, one, two):
-    measure = peers.scikit_image("measure")
+    measure = peers.skimage_module("measure")
     for touch, reach in (("corner", one.ndim), ("face", 1)):
         numbers = []
         for mask in (one, two):

@@ -53,7 +53,7 @@ def test_parts_tunnels_and_cavities_stay(masks):
 
 
 def test_like_scikit_image_where_that_keeps_the_topology():
-    thinning = peers.scikit_image("morphology").skeletonize
+    thinning = peers.skimage_module("morphology").skeletonize
     same, kept = 0, 0
     thick = [mask for mask in cuboids() if min(mask.shape[1:]) > 1]
     for mask in [*blobs(), *random_masks(), *thick]:

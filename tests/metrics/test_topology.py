@@ -78,7 +78,7 @@ def cells(mask):
 
 @pytest.mark.parametrize("shape", [(7, 8), (5, 6, 4)])
 def test_random_masks(shape):
-    measure = peers.scikit_image("measure")
+    measure = peers.skimage_module("measure")
     generator = np.random.default_rng(0)
     for density in (0.1, 0.3, 0.5, 0.7, 0.9):
         mask = generator.random(shape) < density

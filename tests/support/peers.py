@@ -79,7 +79,7 @@ def medpy() -> Any:
     return _module("medpy.metric.binary")
 
 
-def scikit_image(module: str) -> Any:
+def skimage_module(module: str) -> Any:
     """Return a module of scikit-image, such as morphology."""
     return _module(f"skimage.{module}")
 
