@@ -181,6 +181,11 @@ def as_mask(array: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     return labels.view(np.bool_) if getattr(array, "dtype", None) == np.bool_ else labels != 0
 
 
+def mask_labels(array: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    """Return 1 for what is not zero, as the labels of `MASK`."""
+    return as_mask(array).view(np.uint8)
+
+
 def _bounds(
     given: Labels, array: npt.NDArray[Any], *, reversed_axes: bool
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from podium.metrics._pairs import MASK, Labels, Regions, Spacing, as_mask, as_regions, pair_up, which_empty
+from podium.metrics._pairs import MASK, Labels, Regions, Spacing, as_regions, mask_labels, pair_up, which_empty
 from podium.metrics.registry import declare
 from podium.model import Direction, InputError
 
@@ -45,7 +45,7 @@ class BoundaryBands:
         spacing_mm: Spacing | None = None,
     ) -> BoundaryBands:
         """Count two masks, of the same 2-D or 3-D shape: what is not zero is inside; see `boundary_bands`."""
-        masks = as_mask(reference), as_mask(prediction)
+        masks = mask_labels(reference), mask_labels(prediction)
         return boundary_bands(*masks, regions=MASK, width_mm=width_mm, spacing_mm=spacing_mm)["mask"]
 
     @property

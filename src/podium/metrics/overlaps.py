@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.metrics._kernels.counting import joint_counts
-from podium.metrics._pairs import MASK, Labels, Regions, Spacing, as_mask, as_regions, pair_up, which_empty
+from podium.metrics._pairs import MASK, Labels, Regions, Spacing, as_regions, mask_labels, pair_up, which_empty
 from podium.metrics.registry import declare
 from podium.model import UNDEFINED, Direction
 
@@ -60,7 +60,7 @@ class Overlap:
         cls, reference: npt.NDArray[Any], prediction: npt.NDArray[Any], *, spacing_mm: Spacing | None = None
     ) -> Overlap:
         """Count two masks, of the same 2-D or 3-D shape: what is not zero is inside."""
-        return overlap(as_mask(reference), as_mask(prediction), regions=MASK, spacing_mm=spacing_mm)["mask"]
+        return overlap(mask_labels(reference), mask_labels(prediction), regions=MASK, spacing_mm=spacing_mm)["mask"]
 
     @property
     def empty(self) -> str | None:

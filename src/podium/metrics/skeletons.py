@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.metrics._kernels.thinning import STEPS, thin
-from podium.metrics._pairs import MASK, Labels, Regions, as_mask, as_regions, pair_up, which_empty
+from podium.metrics._pairs import MASK, Labels, Regions, as_mask, as_regions, mask_labels, pair_up, which_empty
 from podium.metrics.registry import declare
 from podium.model import UNDEFINED, Direction, InputError
 
@@ -88,7 +88,7 @@ class CentreLines:
     @classmethod
     def between(cls, reference: npt.NDArray[Any], prediction: npt.NDArray[Any]) -> CentreLines:
         """Thin two masks, of the same 2-D or 3-D shape: what is not zero is inside."""
-        return centre_lines(as_mask(reference), as_mask(prediction), regions=MASK)["mask"]
+        return centre_lines(mask_labels(reference), mask_labels(prediction), regions=MASK)["mask"]
 
     @property
     def empty(self) -> str | None:

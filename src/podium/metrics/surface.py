@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from podium.metrics._kernels import surfaces as kernels
 from podium.metrics._kernels.areas import contour_lengths, surfel_areas
-from podium.metrics._pairs import MASK, Labels, Pair, Regions, Spacing, as_mask, as_regions, pair_up, which_empty
+from podium.metrics._pairs import MASK, Labels, Pair, Regions, Spacing, as_regions, mask_labels, pair_up, which_empty
 from podium.metrics._scratch import Scratch
 from podium.model import UNDEFINED, InputError
 
@@ -145,7 +145,7 @@ class SurfaceDistances:
     ) -> SurfaceDistances:
         """Measure two masks, of the same 2-D or 3-D shape: what is not zero is inside."""
         return surface_distances(
-            as_mask(reference), as_mask(prediction), regions=MASK, spacing_mm=spacing_mm, boundary=boundary
+            mask_labels(reference), mask_labels(prediction), regions=MASK, spacing_mm=spacing_mm, boundary=boundary
         )["mask"]
 
     @property

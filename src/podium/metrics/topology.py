@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from podium.metrics._pairs import MASK, Labels, Regions, as_mask, as_regions, pair_up
+from podium.metrics._pairs import MASK, Labels, Regions, as_mask, as_regions, mask_labels, pair_up
 from podium.metrics.registry import declare
 from podium.model import Direction, InputError
 
@@ -108,7 +108,7 @@ class Topology:
     @classmethod
     def between(cls, reference: npt.NDArray[Any], prediction: npt.NDArray[Any], *, touch: Touch = "corner") -> Topology:
         """Count two masks, of the same 2-D or 3-D shape: what is not zero is inside; see `betti_numbers`."""
-        return topologies(as_mask(reference), as_mask(prediction), regions=MASK, touch=touch)["mask"]
+        return topologies(mask_labels(reference), mask_labels(prediction), regions=MASK, touch=touch)["mask"]
 
     @property
     def errors(self) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from functools import WRAPPER_ASSIGNMENTS, cached_property
 from types import MappingProxyType
 from typing import Any, Generic, ParamSpec, TypeVar
 
-import numpy as np
+from numpy.ma import MaskedArray, is_masked
 
 from podium.model.errors import InputError
 
@@ -104,31 +104,35 @@ class Metric(Generic[P, R]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Measure; where what was measured says that it is empty, return what is declared for that case."""
-        given = (*args, *kwargs.values())
-        if self._pair is not None and not any(isinstance(value, self._pair[1]) for value in given):
-            raise self._misuse(given)
-        if any(isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value) for value in given):
-            raise InputError(f"{self.name} is asked of a masked array", advice="Leave out or fill what is masked")
+        kind = self._kind
+        case: Any = None
+        fitting = kind is None
+        for value in (*args, *kwargs.values()):
+            if isinstance(value, MaskedArray) and is_masked(value):
+                raise InputError(f"{self.name} is asked of a masked array", advice="Leave out or fill what is masked")
+            fitting = fitting or isinstance(value, kind)  # type: ignore[arg-type]
+            case = getattr(value, "empty", None) if case is None else case
+        if not fitting:
+            raise self._misuse(*args, *kwargs.values())
         if self.check is not None:
             self.check(**kwargs)
-        case: Any = next((value.empty for value in given if hasattr(value, "empty")), None)
         if case in self.empty:
             inspect.signature(self.function).bind(*args, **kwargs)
             return self.empty[case]  # type: ignore[return-value]  # metrics of measured pairs return a float
         return self.function(*args, **kwargs)
 
     @cached_property
-    def _pair(self) -> tuple[str, type] | None:
-        """Return name and type of the argument, if it takes what `between` measures of two masks."""
+    def _kind(self) -> type | None:
+        """Return the type of the first argument, if that is what its `between` measures of two masks."""
         names = getattr(self.function, "__globals__", {})
         for parameter in inspect.signature(self.function).parameters.values():
             kind = names.get(parameter.annotation) if isinstance(parameter.annotation, str) else parameter.annotation
-            return (parameter.name, kind) if isinstance(kind, type) and hasattr(kind, "between") else None
+            return kind if isinstance(kind, type) and hasattr(kind, "between") else None
         return None
 
-    def _misuse(self, given: tuple[Any, ...]) -> InputError:
-        assert self._pair is not None
-        kind = self._pair[1].__name__
+    def _misuse(self, *given: Any) -> InputError:
+        assert self._kind is not None
+        kind = self._kind.__name__
         what = ", ".join(type(value).__name__ for value in given) or "nothing"
         advice = f"Call {self.name}({kind}.between(reference, prediction))"
         return InputError(f"{self.name} takes a pair that is measured already ({kind}), not {what}", advice=advice)
