@@ -284,6 +284,14 @@ def test_voxel_boundaries_are_those_of_monai_and_medpy():
         assert mean_average_surface_distance(ours) == pytest.approx(np.mean(both))
 
 
+@pytest.mark.slow
+def test_voxel_boundaries_are_those_of_torchmetrics_in_square_images():
+    """Its distance transform takes the height for the width: other images give another number, or none."""
+    for one, two in np.random.default_rng(2).random((5, 2, 12, 12)) < 0.2:
+        ours = SurfaceDistances.between(one, two, spacing_mm=(0.7, 1.3), boundary="voxel")
+        assert hausdorff_distance(ours) == pytest.approx(peers.torchmetrics_hausdorff(one, two, (0.7, 1.3)), rel=1e-5)
+
+
 def test_simpleitk_and_scikit_image_measure_from_every_voxel():
     """A hole of one voxel, three from the surface: its own boundary is two away, the filled voxel next to the mask."""
     whole, shell = hollow()

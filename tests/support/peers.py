@@ -129,3 +129,15 @@ def monai_surface_dice(
         one, two = (torch.as_tensor(mask[None, None].astype(np.uint8)) for mask in (prediction, reference))
         options: dict[str, Any] = {"include_background": True, "spacing": spacing}
         return float(compute_surface_dice(one, two, [tolerance_mm], **options))
+
+
+def torchmetrics_hausdorff(reference: np.ndarray, prediction: np.ndarray, spacing: tuple[float, ...]) -> float:
+    """Return TorchMetrics' Hausdorff distance of two boolean masks in a 2-D image."""
+    _module("torchmetrics")
+    with _quietly():
+        import torch
+        from torchmetrics.functional.segmentation import hausdorff_distance
+
+        one, two = (torch.as_tensor(mask[None, None]).long() for mask in (prediction, reference))
+        options: dict[str, Any] = {"num_classes": 1, "include_background": True, "input_format": "one-hot"}
+        return float(hausdorff_distance(one, two, spacing=list(spacing), **options))

@@ -6,10 +6,10 @@ Two definitions of a boundary are in use, and they differ by tens of per cent on
     The points between voxels whose 2 × 2 × 2 neighbours (2 × 2 in 2-D) are not all inside or all outside, each with
     the area of the surface that passes there (Nikolov et al. 2018, arXiv 1809.04430; DeepMind's surface-distance).
 `voxel`
-    The voxels of the mask that have a face-neighbour outside it, all of equal weight (MONAI, MedPy). SimpleITK and
-    scikit-image measure from all voxels of a mask, not from its boundary: their largest distance is the same only where
-    no mask has a hole that the other fills, and their averages are others. SimpleITK's LabelContour has no edge where a
-    mask touches the image border.
+    The voxels of the mask that have a face-neighbour outside it, all of equal weight (MONAI, MedPy; TorchMetrics in
+    square 2-D images, as others confuse its distance transform). SimpleITK and scikit-image measure from all voxels of
+    a mask, not from its boundary: their largest distance is the same only where no mask has a hole that the other
+    fills, and their averages are others. SimpleITK's LabelContour has no edge where a mask touches the image border.
 
 For both, what lies beyond the image border is outside.
 """
