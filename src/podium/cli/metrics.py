@@ -24,10 +24,9 @@ def metrics(
 ) -> None:
     """List the metrics by family; of one, tell formula, unit, range, direction, empty cases and equal peers."""
     with failing_clearly(debug=context.obj["debug"]):
-        from podium.metrics import get_metric
-        from podium.metrics import metrics as declared
+        import podium.metrics
 
-        chosen = declared() if name is None else [get_metric(name)]
+        chosen = podium.metrics.metrics() if name is None else [podium.metrics.get_metric(name)]
     if as_json:
         import json
 
