@@ -17,7 +17,9 @@ import numpy as np
 
 from podium.metrics import (
     BinaryCounts,
+    BoundaryBands,
     BoxSet,
+    CentreLines,
     Centres,
     Detections,
     ImageDetections,
@@ -26,6 +28,7 @@ from podium.metrics import (
     LesionComparison,
     Overlap,
     SurfaceDistances,
+    Topology,
     point_hits,
 )
 from podium.model import Metric
@@ -88,6 +91,18 @@ def _segmentation(kind: Any, **options: Any) -> Family:
         nothing={"both": (_EMPTY, _EMPTY), "reference": (_EMPTY, _SOME), "prediction": (_SOME, _EMPTY)},
         scaled=scaled,
     )
+
+
+def _without_lengths(kind: Any, **options: Any) -> Family:
+    """Return a family of metrics of two masks that no spacing changes."""
+    masks = _segmentation(kind)
+
+    def measure(metric, reference, prediction, _=None, **arguments):
+        return metric(kind.between(reference, prediction, **options), **arguments)
+
+    # Thinning goes side by side, so that skeletons depend on which side is first.
+    turned = _turned if kind is not CentreLines else lambda *_: iter(())
+    return Family(measure=measure, pairs=_mask_pairs, equivalents=turned, nothing=masks.nothing)
 
 
 def _number_pairs() -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -255,6 +270,9 @@ FAMILIES: dict[str, list[Family]] = {
     "overlap": [_segmentation(Overlap)],
     "surface": [_segmentation(SurfaceDistances, boundary="surfel"), _segmentation(SurfaceDistances, boundary="voxel")],
     "centres": [_segmentation(Centres)],
+    "boundary": [_segmentation(BoundaryBands)],
+    "centreline": [_without_lengths(CentreLines)],
+    "topology": [_without_lengths(Topology, touch="corner"), _without_lengths(Topology, touch="face")],
     "regression": [
         Family(
             _call,

@@ -57,7 +57,12 @@ def deepmind_tables() -> Any:
 
 
 def monai(
-    reference: np.ndarray, prediction: np.ndarray, spacing: tuple[float, ...], *, percentile: float | None = None
+    reference: np.ndarray,
+    prediction: np.ndarray,
+    spacing: tuple[float, ...],
+    *,
+    percentile: float | None = None,
+    metric: str = "euclidean",
 ) -> dict[str, float]:
     """Return MONAI's Hausdorff distance and its two average surface distances of two boolean masks."""
     _module("monai.metrics")
@@ -66,7 +71,7 @@ def monai(
         from monai.metrics import compute_average_surface_distance, compute_hausdorff_distance
 
         one, two = (torch.as_tensor(mask[None, None].astype(np.uint8)) for mask in (prediction, reference))
-        options: dict[str, Any] = {"include_background": True, "spacing": spacing}
+        options: dict[str, Any] = {"include_background": True, "spacing": spacing, "distance_metric": metric}
         return {
             "hausdorff": float(compute_hausdorff_distance(one, two, percentile=percentile, **options)),
             "to_reference": float(compute_average_surface_distance(one, two, **options)),
@@ -157,6 +162,70 @@ def pycocotools() -> Any:
         from pycocotools.cocoeval import COCOeval
 
     return COCO, COCOeval
+
+
+def skimage_module(module: str) -> Any:
+    """Return a module of scikit-image, such as morphology."""
+    return _module(f"skimage.{module}")
+
+
+def simpleitk_hausdorff(reference: np.ndarray, prediction: np.ndarray) -> tuple[float, float]:
+    """Return SimpleITK's Hausdorff distance and average Hausdorff distance of two boolean masks, of spacing 1."""
+    sitk = _module("SimpleITK")
+    sitk.ProcessObject.SetGlobalDefaultNumberOfThreads(1)
+    measured = sitk.HausdorffDistanceImageFilter()
+    measured.Execute(*(sitk.GetImageFromArray(mask.astype(np.uint8)) for mask in (reference, prediction)))
+    return measured.GetHausdorffDistance(), measured.GetAverageHausdorffDistance()
+
+
+def simpleitk_overlap(reference: np.ndarray, prediction: np.ndarray) -> Any:
+    """Return SimpleITK's measures of overlap of two boolean masks."""
+    sitk = _module("SimpleITK")
+    sitk.ProcessObject.SetGlobalDefaultNumberOfThreads(1)
+    measured = sitk.LabelOverlapMeasuresImageFilter()
+    measured.Execute(*(sitk.GetImageFromArray(mask.astype(np.uint8)) for mask in (reference, prediction)))
+    return measured
+
+
+def deepmind_dice(reference: np.ndarray, prediction: np.ndarray) -> float:
+    return float(_module("surface_distance").compute_dice_coefficient(reference, prediction))
+
+
+def monai_dice(reference: np.ndarray, prediction: np.ndarray) -> float:
+    """Return MONAI's Dice of two boolean masks."""
+    _module("monai.metrics")
+    with _quietly():
+        import torch
+        from monai.metrics import compute_dice
+
+        one, two = (torch.as_tensor(mask[None, None].astype(np.uint8)) for mask in (prediction, reference))
+        return float(compute_dice(one, two))
+
+
+def monai_surface_dice(
+    reference: np.ndarray, prediction: np.ndarray, spacing: tuple[float, ...], tolerance_mm: float
+) -> float:
+    """Return MONAI's surface Dice of two boolean masks."""
+    _module("monai.metrics")
+    with _quietly():
+        import torch
+        from monai.metrics import compute_surface_dice
+
+        one, two = (torch.as_tensor(mask[None, None].astype(np.uint8)) for mask in (prediction, reference))
+        options: dict[str, Any] = {"include_background": True, "spacing": spacing}
+        return float(compute_surface_dice(one, two, [tolerance_mm], **options))
+
+
+def torchmetrics_hausdorff(reference: np.ndarray, prediction: np.ndarray, spacing: tuple[float, ...]) -> float:
+    """Return TorchMetrics' Hausdorff distance of two boolean masks in a 2-D image."""
+    _module("torchmetrics")
+    with _quietly():
+        import torch
+        from torchmetrics.functional.segmentation import hausdorff_distance
+
+        one, two = (torch.as_tensor(mask[None, None]).long() for mask in (prediction, reference))
+        options: dict[str, Any] = {"num_classes": 1, "include_background": True, "input_format": "one-hot"}
+        return float(hausdorff_distance(one, two, spacing=list(spacing), **options))
 
 
 class _Quiet:

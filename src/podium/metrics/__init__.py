@@ -9,6 +9,7 @@ from podium.metrics.agreement import (
     intraclass_correlation,
     intraclass_correlations,
 )
+from podium.metrics.bands import BoundaryBands, boundary_bands, boundary_iou
 from podium.metrics.boxes import BoxSet, average_precisions_of_boxes, box_overlaps, mean_average_precision
 from podium.metrics.classification import (
     ClassCounts,
@@ -47,6 +48,15 @@ from podium.metrics.detection import (
     mask_hits,
     point_hits,
 )
+from podium.metrics.distances import (
+    average_symmetric_surface_distance,
+    hausdorff_distance,
+    hausdorff_distance_95,
+    mean_average_surface_distance,
+    median_surface_distance,
+    surface_dice,
+    surface_distance_deviation,
+)
 from podium.metrics.dose import (
     average_shifted_dose,
     cumulative_dose_volume_histogram,
@@ -74,6 +84,7 @@ from podium.metrics.multiclass import (
     top_k_accuracy,
     top_label_calibration_error,
 )
+from podium.metrics.norms import normed_surface_distances
 from podium.metrics.overlaps import (
     Overlap,
     dice,
@@ -85,6 +96,7 @@ from podium.metrics.overlaps import (
     relative_volume_difference,
     sensitivity,
     volume_difference,
+    volume_similarity,
 )
 from podium.metrics.panoptic import (
     InstanceCounts,
@@ -135,23 +147,35 @@ from podium.metrics.regression import (
     root_mean_square_error,
 )
 from podium.metrics.reliability import Calibration, calibration, expected_calibration_error
-from podium.metrics.surface import (
-    DirectedDistances,
-    SurfaceDistances,
-    average_symmetric_surface_distance,
-    hausdorff_distance,
-    hausdorff_distance_95,
-    mean_average_surface_distance,
-    surface_dice,
-    surface_distances,
+from podium.metrics.skeletons import (
+    CentreLines,
+    centre_lines,
+    centreline_dice,
+    centreline_precision,
+    centreline_sensitivity,
+    skeleton,
+)
+from podium.metrics.surface import DirectedDistances, SurfaceDistances, surface_distances
+from podium.metrics.topology import (
+    BettiNumbers,
+    Topology,
+    betti_0_error,
+    betti_1_error,
+    betti_2_error,
+    betti_error,
+    betti_numbers,
+    topologies,
 )
 
 __all__ = [
     "BRATS_2023",
+    "BettiNumbers",
     "BinaryCounts",
     "BlandAltman",
+    "BoundaryBands",
     "BoxSet",
     "Calibration",
+    "CentreLines",
     "Centres",
     "ClassCounts",
     "Comparison",
@@ -170,6 +194,7 @@ __all__ = [
     "Structure",
     "StructurePair",
     "SurfaceDistances",
+    "Topology",
     "absolute_error_percentile",
     "accuracy",
     "area_under_precision_recall",
@@ -178,12 +203,23 @@ __all__ = [
     "average_shifted_dose",
     "average_symmetric_surface_distance",
     "balanced_accuracy",
+    "betti_0_error",
+    "betti_1_error",
+    "betti_2_error",
+    "betti_error",
+    "betti_numbers",
     "bias",
     "bland_altman",
+    "boundary_bands",
+    "boundary_iou",
     "box_overlaps",
     "brier_score",
     "calibration",
     "centre_distance",
+    "centre_lines",
+    "centreline_dice",
+    "centreline_precision",
+    "centreline_sensitivity",
     "centres",
     "coefficient_of_determination",
     "coefficient_of_variation",
@@ -241,12 +277,14 @@ __all__ = [
     "mean_average_surface_distance",
     "mean_over_defined",
     "median_absolute_error",
+    "median_surface_distance",
     "metrics",
     "multiclass_brier_score",
     "multiclass_log_loss",
     "negative_likelihood_ratio",
     "negative_predictive_value",
     "net_benefit",
+    "normed_surface_distances",
     "one_against_rest",
     "overlap",
     "panoptic_quality",
@@ -265,18 +303,22 @@ __all__ = [
     "segmentation_average_precision",
     "segmentation_quality",
     "sensitivity",
+    "skeleton",
     "specificity",
     "structural_similarity",
     "structural_similarity_map",
     "structures",
     "surface_dice",
+    "surface_distance_deviation",
     "surface_distances",
     "top_k_accuracy",
     "top_label_calibration_error",
+    "topologies",
     "transform_error",
     "true_positive_rate",
     "volume_at_dose",
     "volume_difference",
+    "volume_similarity",
     "weighted_f1",
     "youden_index",
 ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from podium.metrics._pairs import Labels, Regions
+from podium.metrics._pairs import Labels, Regions, Spacing, as_regions
 from podium.metrics.overlaps import Overlap, overlap
 from podium.metrics.points import Centres, centres
 from podium.metrics.registry import metrics
@@ -55,7 +55,7 @@ def compare(
     prediction: Labels,
     *,
     regions: Regions,
-    spacing_mm: Sequence[float] | None = None,
+    spacing_mm: Spacing | None = None,
     boundary: Boundary = "surfel",
     tolerances_mm: Sequence[float] = (1.0,),
 ) -> dict[str, Comparison]:
@@ -165,14 +165,14 @@ def compare_label_maps(
     reference: LabelMap,
     prediction: LabelMap,
     *,
-    regions: Mapping[str, Sequence[int]] | None = None,
+    regions: Regions | None = None,
     tolerances_mm: Sequence[float] = (1.0,),
     boundary: Boundary = "surfel",
 ) -> LabelMapComparison:
     """Compare two label maps by every metric; by default, each label that either has is a region."""
     labels = sorted({*reference.labels, *prediction.labels} - {0})
     chosen = {str(label): (label,) for label in labels} if regions is None else regions
-    named = {name: tuple(members) for name, members in chosen.items()}
+    named = {name: tuple(members) for name, members in as_regions(chosen).items()}
     comparisons = compare(reference, prediction, regions=named, tolerances_mm=tolerances_mm, boundary=boundary)
     return LabelMapComparison(reference, prediction, named, boundary, comparisons)
 

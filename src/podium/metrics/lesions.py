@@ -16,11 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.metrics._pairs import Labels, as_mask, same_grid
+from podium.metrics.distances import hausdorff_distance_95, surface_dice
 from podium.metrics.instances import InstanceOverlaps, Similarity, components, instance_maps
 from podium.metrics.matching import Matching, Method
 from podium.metrics.panoptic import InstanceCounts, matched_overlaps
 from podium.metrics.registry import declare
-from podium.metrics.surface import Boundary, SurfaceDistances, hausdorff_distance_95, surface_dice
+from podium.metrics.surface import Boundary, SurfaceDistances
 from podium.model import Box, Direction, InputError
 
 __all__ = [

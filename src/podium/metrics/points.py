@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.metrics._kernels.counting import moments
-from podium.metrics._pairs import MASK, Labels, Regions, as_mask, pair_up, which_empty
+from podium.metrics._pairs import MASK, Labels, Regions, Spacing, as_regions, mask_labels, pair_up, which_empty
 from podium.metrics._rows import as_weights, weighted_mean, weighted_percentile
 from podium.metrics.registry import declare
 from podium.model import UNDEFINED, Direction, InputError
@@ -45,10 +44,10 @@ class Centres:
 
     @classmethod
     def between(
-        cls, reference: npt.NDArray[Any], prediction: npt.NDArray[Any], *, spacing_mm: Sequence[float] | None = None
+        cls, reference: npt.NDArray[Any], prediction: npt.NDArray[Any], *, spacing_mm: Spacing | None = None
     ) -> Centres:
         """Find the centres of two masks, of the same 2-D or 3-D shape: what is not zero is inside."""
-        return centres(as_mask(reference), as_mask(prediction), regions=MASK, spacing_mm=spacing_mm)["mask"]
+        return centres(mask_labels(reference), mask_labels(prediction), regions=MASK, spacing_mm=spacing_mm)["mask"]
 
     @property
     def empty(self) -> str | None:
@@ -57,13 +56,12 @@ class Centres:
 
 
 def centres(
-    reference: Labels, prediction: Labels, *, regions: Regions, spacing_mm: Sequence[float] | None = None
+    reference: Labels, prediction: Labels, *, regions: Regions, spacing_mm: Spacing | None = None
 ) -> dict[str, Centres]:
     """Find the centre of mass of every region, a set of labels, in two label maps."""
     pair = pair_up(reference, prediction, spacing_mm=spacing_mm)
-    members = [sorted({*labels}) for labels in regions.values()]
-    pair.check(members)
-    chosen = sorted({label for labels in members for label in labels})
+    members = as_regions(regions)
+    chosen = sorted({label for labels in members.values() for label in labels})
     table = pair.numbered(chosen)
     sums = np.zeros((2, len(chosen) + 1, 4), np.int64)
     if not pair.nothing:
@@ -79,8 +77,7 @@ def centres(
         return mean[::-1] if pair.reversed_axes else mean
 
     return {
-        name: Centres(centre(sums[0], labels), centre(sums[1], labels), spacing)
-        for name, labels in zip(regions, members, strict=True)
+        name: Centres(centre(sums[0], labels), centre(sums[1], labels), spacing) for name, labels in members.items()
     }
 
 
@@ -94,6 +91,8 @@ def centres(
     perfect=0.0,
     symmetric=True,
     empty={"both": 0.0, "reference": np.inf, "prediction": np.inf},
+    formula="|c(P) − c(R)|, c the centres of mass in mm",
+    same_as={"SciPy": "distance between ndimage.center_of_mass times the spacing"},
 )
 def centre_distance(centres: Centres) -> float:
     """Return the Euclidean distance between the centres of mass, in mm; 0 if both are empty, infinite if one is.

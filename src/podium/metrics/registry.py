@@ -28,6 +28,9 @@ def declare(
     perfect: float | None,
     symmetric: bool,
     empty: Mapping[str, float],
+    formula: str = "",
+    same_as: Mapping[str, str] | None = None,
+    check: Callable[..., None] | None = None,
     registry: dict[str, Metric[..., Any]] = _REGISTRY,
 ) -> Callable[[Callable[P, R]], Metric[P, R]]:
     """Declare the decorated function as a metric of the same name; see `podium.model.Metric` for the words."""
@@ -48,12 +51,19 @@ def declare(
             perfect=perfect,
             symmetric=symmetric,
             empty=MappingProxyType(dict(empty)),
-            __doc__=function.__doc__,
+            formula=formula or _summary(function),
+            same_as=MappingProxyType(dict(same_as or {})),
+            check=check,
         )
         registry[name] = metric
         return metric
 
     return decorate
+
+
+def _summary(function: Callable[..., Any]) -> str:
+    """Return what a function says that it returns, in its own words."""
+    return (function.__doc__ or "").strip().partition("\n")[0].removeprefix("Return ").rstrip(".")
 
 
 def metrics(*, family: str | None = None) -> list[Metric[..., Any]]:
