@@ -7,24 +7,31 @@ BIN := $(VENV)/bin
 PEERS ?= peers
 BOTH_CORES := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-all quick lint bench soak clean browser fuzz
+.PHONY: demo test test-all quick lint bench soak clean browser walls containers fuzz
 
 demo: $(VENV)/.base
 	$(BIN)/podium demo
 
-test: $(VENV)/.dev$(if $(PEERS),-peers) browser
+test: $(VENV)/.dev$(if $(PEERS),-peers) browser walls
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(BOTH_CORES) -m "not heavy"
 
-# Everything: what `make test` runs, and after it what takes minutes (the browser, fuzzing, simulations, killed processes).
-test-all: test
+# Everything: what `make test` runs, and after it what takes minutes (the browser, containers, fuzzing, simulations, killed
+# processes).
+test-all: test containers
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(BOTH_CORES) -m heavy
 
 # Pages are tested in Debian's Chromium; where it cannot be installed, these tests say that they were skipped.
 browser:
-	@command -v chromium >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
-		echo "Installing Chromium (once) ..." && apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
-		apt-get install -y -qq --no-install-recommends chromium fonts-liberation >/dev/null; } || \
-		echo "There is no Chromium, and it cannot be installed here: tests of pages in a browser will be skipped."
+	$(call debian,chromium,chromium fonts-liberation,pages in a browser)
+
+# Algorithms are tested behind the walls of bubblewrap and in Podman's containers; where these cannot be installed, tests
+# that need them say that they were skipped.
+walls:
+	$(call debian,bwrap,bubblewrap,commands behind walls)
+
+containers: walls
+	$(call debian,podman,podman runc,containers)
+	$(call debian,busybox,busybox-static,containers)
 
 quick: $(VENV)/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(BOTH_CORES) -m "not slow and not heavy"
@@ -71,6 +78,14 @@ define environment
 	@echo "Setting up $(VENV) (once; takes a minute or two) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) 2>/dev/null || \
 		{ apt-get update -qq && apt-get install -y -qq python3-venv && $(PYTHON) -m venv $(VENV); }
+endef
+
+# A program, its packages in Debian, and what cannot be tested without it.
+define debian
+	@command -v $(1) >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
+		echo "Installing $(2) (once) ..." && apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+		apt-get install -y -qq --no-install-recommends $(2) >/dev/null; } || \
+		echo "There is no $(1), and it cannot be installed here: tests of $(3) will be skipped."
 endef
 
 clean:

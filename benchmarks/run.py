@@ -21,6 +21,7 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 warnings.simplefilter("ignore")  # peers use deprecated names
 
+import algorithms
 import certainty
 import instances
 import nibabel
@@ -288,6 +289,7 @@ def main() -> None:
             "probabilities": probabilities.rows,
             "report": report.rows,
             "scale": lambda: scale.rows(cases, folder),
+            "algorithms": algorithms.rows,
             "start_up": lambda: start_up(cases[-1]),
         }
         rows = []

@@ -56,6 +56,7 @@ CALLS = {
     "challenges": "podium.list_challenges",
     "check": "podium.check",
     "evaluate": "podium.evaluate",
+    "run": "podium.run_algorithm",
     "gather": "podium.gather",
     "rank": "podium.rank",
     "report": "podium.Ranking.report",

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         load,
         rank,
     )
+    from podium._front_run import run_algorithm
     from podium.model import InputError
     from podium.ranking import Ranking
     from podium.run import Run
@@ -51,9 +52,15 @@ __all__ = [
     "list_challenges",
     "load",
     "rank",
+    "run_algorithm",
 ]
 
-_ELSEWHERE = {"InputError": "podium.model", "Ranking": "podium.ranking", "Run": "podium.run"}
+_ELSEWHERE = {
+    "InputError": "podium.model",
+    "Ranking": "podium.ranking",
+    "Run": "podium.run",
+    "run_algorithm": "podium._front_run",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from podium._front_rank import load, rank
-from podium.challenges import challenges, get_challenge
+from podium.challenges import challenges, chosen_challenge, get_challenge
+from podium.challenges.baselines import demo_algorithms
 from podium.io import MAX_VOXELS, read_label_map
 from podium.metrics import LabelMapComparison, compare_label_maps, surface_dice
 from podium.metrics.surface import Boundary
@@ -92,7 +93,7 @@ def evaluate(
     """
     return evaluate_into(
         Path(out),
-        _challenge(challenge, rules, options),
+        chosen_challenge(challenge, rules, options),
         truth=Path(truth),
         submissions=Path(submissions),
         jobs=jobs,
@@ -129,7 +130,7 @@ def check(
         If it is known, what is missing is known as well.
     """
     return check_submission(
-        _challenge(challenge, rules, options), Path(predictions), truth=None if truth is None else Path(truth)
+        chosen_challenge(challenge, rules, options), Path(predictions), truth=None if truth is None else Path(truth)
     )
 
 
@@ -194,6 +195,8 @@ def demo(
 ) -> list[Run]:
     """Make synthetic data in a challenge's own layout, evaluate several submissions, rank them, and write a report.
 
+    Where a challenge's demo has algorithms, these are run as well, and give a run of their own.
+
     Parameters
     ----------
     challenge
@@ -210,7 +213,7 @@ def demo(
         Are told what is about to be done, and what came out.
     """
     if challenge is not None:
-        chosen = [_challenge(challenge, None, None)]
+        chosen = [chosen_challenge(challenge, None, None)]
     else:
         chosen = [rules for rules in (kind.made() for kind in challenges().values()) if rules.has_demo]
     runs = []
@@ -232,13 +235,23 @@ def demo(
             restart=again.finished or again.parts.unfinished,
             progress=progress,
         )
-        ranking = run.rank(bootstrap=bootstrap)
-        if bootstrap and not ranking.untold:
-            again.add(ranking_files(ranking))
-        after(ranking)
-        if report:
-            ranking.report(formats=("svg",))
-        runs.append(run)
+        made = [run]
+        if algorithms := demo_algorithms(rules):
+            from podium._front_run import run_algorithm
+
+            place = folder / "algorithms"
+            asked = run_algorithm(
+                rules, out=place, truth=folder / "truth", algorithms=algorithms, restart=place.exists()
+            )
+            made += [asked.run] if asked.run is not None else []
+        for run in made:
+            ranking = run.rank(bootstrap=bootstrap)
+            if bootstrap and not ranking.untold and run.run_folder is not None:
+                run.run_folder.add(ranking_files(ranking))
+            after(ranking)
+            if report:
+                ranking.report(formats=("svg",))
+        runs += made
     return runs
 
 
@@ -274,7 +287,7 @@ def agreement(
     jobs, resume, restart, progress
         As of `evaluate`.
     """
-    rated = _challenge(challenge, rules, options)
+    rated = chosen_challenge(challenge, rules, options)
     if not isinstance(rated, RatedChallenge):
         raise InputError(f"{rated.title} has one annotator only, so there is nobody to compare")
     if resume and out is None:
@@ -318,7 +331,7 @@ def grand_challenge(
         The slug of the output to take, where jobs have several.
     """
     return evaluate_on_grand_challenge(
-        _challenge(challenge, rules, options),
+        chosen_challenge(challenge, rules, options),
         truth=Path(truth),
         predictions=Path(predictions),
         metrics=Path(metrics),
@@ -378,13 +391,3 @@ def _evaluated(place: Path, challenge: Challenge | None) -> Run:
 def _names(names: str | Sequence[str]) -> tuple[str, ...]:
     """Return names, also where a single one was given as it is."""
     return (names,) if isinstance(names, str) else tuple(names)
-
-
-def _challenge(challenge: str | Challenge, rules: str | None, options: Options | None) -> Challenge:
-    """Return a challenge by its name, or as it was given, in an edition and with options where these are given."""
-    changes = {**(options or {}), **({} if rules is None else {"edition": rules})}
-    made = challenge if isinstance(challenge, Challenge) else get_challenge(challenge)
-    if unknown := sorted(set(changes) - {"edition", *made.option_names()}):
-        known = ", ".join(made.option_names()) or "none"
-        raise InputError(f"{made.title} has no option {unknown[0]!r}", advice=f"Options of {made.name}: {known}")
-    return made.varied(**changes) if changes else made

@@ -123,7 +123,7 @@ def _contents(folder):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_demo_can_be_run_twice(demos, name, tmp_path):
     for _ in range(2):
-        (run,) = podium.demo(name, out=tmp_path, report=False, bootstrap=0)
+        run, *_ = podium.demo(name, out=tmp_path, report=False, bootstrap=0)
     first = demos / name / "run"
     assert run.folder == tmp_path / name / "run"
     for file in ("measurements.parquet", "failures.csv", "leaderboard.csv", "leaderboard.json", "leaderboard.md"):

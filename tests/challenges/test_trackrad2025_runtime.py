@@ -5,7 +5,7 @@ import json
 import numpy as np
 import polars as pl
 import pytest
-from boards import board_of, column, remarks
+from boards import board_of, column, measurements, remarks
 from trackrad2025_tables import FRAMES, TIE, WORSE, WORST, steady, teams
 
 from podium.challenges import get_challenge
@@ -338,3 +338,43 @@ def test_nobody_has_times_on_disk(contest):
     leaderboard = contest.board()
     assert set(leaderboard.places.values()) == {None}
     assert [note for note in leaderboard.notes if "timing=ignored" in note]
+
+
+# Loading that Podium measured itself
+
+
+def with_loading(table, **loading):
+    """Return measurements with a loading time for every case of some teams."""
+    more = {name: {case: {("loading", ""): value} for case in FRAMES} for name, value in loading.items()}
+    return pl.concat([table, measurements(more)])
+
+
+def test_measured_loading_is_taken_and_nothing_is_fitted():
+    """Times hold no loading: 33 s for 70 frames. The line would have begun at 2 s, with a slope of 9 / 25 s."""
+    clock = seconds(6, 8.5, 18.5)
+    table = with_loading(teams(a=(TIE, clock), b=(TIE, clock)), a=30.0)
+    leaderboard = board_of("trackrad2025", table, timing="required")
+    assert column(leaderboard, "runtime")["a"] == pytest.approx(33 / 70)
+    assert column(leaderboard, "loading_time")["a"] == 30
+    fitted = times(clock)
+    assert [column(leaderboard, name)["b"] for name in ("loading_time", "runtime")] == pytest.approx(fitted[:2])
+    assert not any("a spends" in note for note in leaderboard.notes)
+
+
+def test_the_organisers_code_fits_all_the_same():
+    table = teams(a=(TIE, UNEVEN))
+    boards = [board_of("trackrad2025", t, edition="code") for t in (table, with_loading(table, a=30.0))]
+    assert boards[0].entries == boards[1].entries
+
+
+def test_with_measured_loading_a_failed_case_counts_as_the_slowest_frame_by_frame():
+    """6 s for 10 frames are the slowest; the 40 frames of the crash count 0.6 s each."""
+    table = with_loading(teams(a=(TIE, seconds(6, 8, 0.01), "c3")), a=30.0)
+    assert column(board_of("trackrad2025", table), "runtime")["a"] == pytest.approx((6 + 8 + 40 * 0.6) / 70)
+
+
+def test_loading_alone_is_no_timing_and_no_measurement():
+    table = with_loading(teams(a=(TIE, None), b=(TIE, steady(1, 0.3), *FRAMES)), a=30.0, b=1.0)
+    remark = remarks(board_of("trackrad2025", table))
+    assert NO_TIME in remark["a"]
+    assert remark["b"] == "every case failed"

@@ -1,7 +1,10 @@
 """`podium demo`: what it says."""
 
+import json
+
 import pytest
 
+import podium
 from podium.challenges import challenges
 
 
@@ -15,6 +18,19 @@ def test_every_challenge_is_announced_and_its_leaderboard_printed(demo_command):
     assert result.stdout.count("submission") >= len(challenges())
     assert result.stdout.count("Kendall's τ to this ranking: ") == len(challenges())
     assert "The reports" not in result.stderr
+
+
+@pytest.mark.slow
+def test_algorithms_are_run_timed_and_ranked_where_a_demo_has_some(demo_command):
+    folder, result = demo_command
+    place = folder / "trackrad2025" / "algorithms"
+    assert f"--out {place} --protocol frames --command" in result.stderr
+    assert result.stderr.count("The baselines, run and timed as participants' algorithms are:") == 1
+    run = podium.load(place / "run")
+    assert run.leaderboard.places == {"template-matching": 1, "first-target": None, "no-tracking": None}
+    timing = json.loads((place / "timing" / "template-matching.json").read_text())
+    assert len(timing["cases"]) == 5
+    assert not (place / "submissions" / "template-matching" / "A_001.mha").exists()
 
 
 @pytest.mark.slow

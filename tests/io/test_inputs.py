@@ -41,7 +41,7 @@ from podium.io import (
 )
 from podium.io.archives import open_zip
 from podium.io.arrays import dataset, open_hdf5, read_npy, read_npz
-from podium.io.images import read_plane
+from podium.io.images import read_image, read_plane
 from podium.io.tables import read_csv, read_lines, read_mat
 from podium.model import InputError
 
@@ -230,10 +230,11 @@ READ = {
     "scores, Parquet": (read_scores, scores_parquet),
     "text": (read_text, text('"thorax"', "region.json")),
     "plane": (lambda path: read_plane(path, axis=1, index=2, shape=LABELS.shape), nifti("image.nii.gz")),
+    "grey image": (read_image, nifti("image.nii.gz")),
 }
 READERS = {
     read_label_map, open_hdf5, read_npy, read_npz, open_zip, read_mat, read_lines, read_csv, read_timing, read_scores,
-    read_text, read_plane, read_groups, inputs.open_input,
+    read_text, read_plane, read_image, read_groups, inputs.open_input,
 }  # fmt: skip
 
 

@@ -266,9 +266,9 @@ def test_a_price_that_cannot_be_computed_is_the_challenges_fault(tmp_path):
 
 def test_the_command_says_it_in_one_line(tmp_path, monkeypatch):
     folders = write_landmarks(tmp_path, {"near": {}})
-    import podium._front
+    import podium.challenges.catalogue
 
-    monkeypatch.setattr(podium._front, "get_challenge", lambda name, **options: Faulty(fault="nothing"))
+    monkeypatch.setattr(podium.challenges.catalogue, "get_challenge", lambda name, **options: Faulty(fault="nothing"))
     arguments = ["evaluate", "landmarks", "--truth", folders[0], "--submissions", folders[1], "--out", tmp_path / "run"]
     result = CliRunner().invoke(app, list(map(str, arguments)))
     assert result.exit_code == 1

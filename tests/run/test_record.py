@@ -58,6 +58,15 @@ def test_the_second_schema_is_read_as_it_was_written(run):
     assert record.document() == json.loads((run.folder / "run.json").read_text()) == run.provenance
 
 
+def test_a_folder_that_holds_a_run_says_where(tmp_path):
+    with pytest.raises(InputError, match=r"has no run\.json\. Make one: podium evaluate"):
+        read_record(tmp_path)
+    (tmp_path / "run").mkdir()
+    written(tmp_path / "run", FIRST_SCHEMA)
+    with pytest.raises(InputError, match=rf"has no run\.json\. There is one in it: {tmp_path / 'run'}"):
+        read_record(tmp_path)
+
+
 def test_the_first_schema_is_read(tmp_path):
     record = read_record(written(tmp_path, FIRST_SCHEMA))
     assert record.truth == Input(path="data/truth", sha256={"x.nii.gz": "0" * 64})

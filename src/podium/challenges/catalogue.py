@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -10,7 +11,7 @@ from typing import Any
 
 from podium.model import Challenge, InputError
 
-__all__ = ["challenges", "get_challenge"]
+__all__ = ["challenges", "chosen_challenge", "get_challenge"]
 
 _GROUP = "podium.challenges"
 
@@ -39,3 +40,13 @@ def get_challenge(name: str, *, edition: str = "document", **options: Any) -> Ch
         advice = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(sorted(known))}"
         raise InputError(f"there is no challenge called {name!r}", advice=advice)
     return known[name].made(edition=edition, **options)
+
+
+def chosen_challenge(challenge: str | Challenge, rules: str | None, options: Mapping[str, Any] | None) -> Challenge:
+    """Return a challenge by its name, or as it was given, in an edition and with options where these are given."""
+    changes = {**(options or {}), **({} if rules is None else {"edition": rules})}
+    made = challenge if isinstance(challenge, Challenge) else get_challenge(challenge)
+    if unknown := sorted(set(changes) - {"edition", *made.option_names()}):
+        known = ", ".join(made.option_names()) or "none"
+        raise InputError(f"{made.title} has no option {unknown[0]!r}", advice=f"Options of {made.name}: {known}")
+    return made.varied(**changes) if changes else made

@@ -21,6 +21,7 @@ from podium.cli.metrics import metrics
 from podium.cli.rank import rank
 from podium.cli.raters import raters
 from podium.cli.report import report
+from podium.cli.run import run
 from podium.cli.verify import verify
 
 __all__ = ["app", "main"]
@@ -32,7 +33,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-for command in (demo, challenges, check, evaluate, gather, rank, report, compare, metrics, raters, verify):
+for command in (demo, challenges, check, evaluate, run, gather, rank, report, compare, metrics, raters, verify):
     app.command()(command)
 
 

@@ -45,6 +45,10 @@ def demo(
 
 def _announce(challenge: Challenge, folder: Path, *, report: bool) -> None:
     """Say what is about to be done, and by which commands."""
+    from podium.challenges.baselines import demo_algorithms
+
+    algorithms = demo_algorithms(challenge)
+    commands = " ".join(f'--command "{one.name}=python -m {one.command[2]} …"' for one in algorithms)
     baseline = " --baseline baseline" if (folder / "submissions" / "baseline").exists() else ""
     say(
         f"\n{challenge.title}: {challenge.summary}\n"
@@ -52,6 +56,12 @@ def _announce(challenge: Challenge, folder: Path, *, report: bool) -> None:
         f"--out {folder / 'run'}{baseline}\n"
         f"$ podium rank {folder / 'run'} --bootstrap 1000\n"
         + (f"$ podium report {folder / 'run'} --format svg\n" if report else "")
+        + (
+            f"$ podium run {challenge.name} --truth {folder / 'truth'} --out {folder / 'algorithms'} "
+            f"--protocol {algorithms[0].protocol} {commands}\n"
+            if algorithms
+            else ""
+        )
     )
 
 
@@ -59,6 +69,8 @@ def _show(ranking: Ranking) -> None:
     """Print the board, how sure it is, and some of what went wrong."""
     from podium.cli._board import show_ranking
 
+    if ranking.run.folder.parent.name == "algorithms":
+        say("\nThe baselines, run and timed as participants' algorithms are:")
     show_ranking(ranking)
     failures = ranking.run.failures
     if len(failures):

@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,17 +63,23 @@ class VoxelGrid:
         dimensions: int | None,
         max_voxels: int,
     ) -> LabelMap:
-        """Read the voxels from byte `offset` of a file, or its last bytes if that is None."""
+        """Read labels from byte `offset` of a file, or its last bytes if that is None."""
         shape = checked_shape(self.sizes, path=path, dimensions=dimensions, max_voxels=max_voxels)
-        promised = math.prod(shape) * self.dtype.itemsize
+        with self.stream(path, holder=holder, offset=offset, compression=compression) as stream:
+            geometry = self.geometry(len(shape), path)
+            return stream.narrow(shape, self.dtype).finish(**geometry)
+
+    @contextmanager
+    def stream(self, path: Path, *, holder: Path, offset: int | None, compression: str | None) -> Iterator[Stream]:
+        """Open the bytes of the voxels, after a look at whether the file can hold them."""
+        promised = math.prod(self.sizes) * self.dtype.itemsize
         held = holder.stat().st_size - (offset or 0)
         checked_length(path, promised, held, compressed=compression is not None, what="bytes of voxels")
-        geometry = self._geometry(len(shape), path)
         with open_input(holder) as file:
             file.seek(held - promised if offset is None else offset)
-            return Stream(file, path, compression=compression).narrow(shape, self.dtype).finish(**geometry)
+            yield Stream(file, path, compression=compression)
 
-    def _geometry(self, kept: int, path: Path) -> dict[str, Any]:
+    def geometry(self, kept: int, path: Path) -> dict[str, Any]:
         """Return spacing, origin and direction of the axes that are kept."""
         checked_geometry(self.spacing, path=path)
         direction = np.array(self.axes).T[:kept, :kept]

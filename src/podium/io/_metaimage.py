@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,8 +34,32 @@ _ORIGIN = ("Origin", "Offset", "Position")
 _AXES = ("TransformMatrix", "Rotation", "Orientation")
 
 
+class VoxelPlace(NamedTuple):
+    """Where the voxels of a MetaImage lie.
+
+    Attributes
+    ----------
+    holder
+        The file that holds them: the image itself, or one beside it.
+    offset
+        Their first byte; None where they are the last bytes of the file.
+    compression
+        None or "zlib".
+    """
+
+    holder: Path
+    offset: int | None
+    compression: str | None
+
+
 def read_metaimage(path: Path, *, dimensions: int | None, max_voxels: int) -> LabelMap:
     """Read a .mha or .mhd label map."""
+    grid, place = metaimage_parts(path)
+    return grid.read(path, **place._asdict(), dimensions=dimensions, max_voxels=max_voxels)
+
+
+def metaimage_parts(path: Path) -> tuple[VoxelGrid, VoxelPlace]:
+    """Read the header of a .mha or .mhd: what it says about its voxels, and where they are."""
     with open_input(path) as file:
         fields, end = _fields(file.read(LONGEST_HEADER))
     for needed in ("NDims", "DimSize", "ElementType", "ElementDataFile"):
@@ -52,13 +76,10 @@ def read_metaimage(path: Path, *, dimensions: int | None, max_voxels: int) -> La
     skipped = fields.get("HeaderSize", "0")
     if skipped != "0" and (local or compressed or not re.fullmatch("-1|[0-9]{1,9}", skipped)):
         raise InputError("voxels behind a second header need a plain file of their own", path=path, advice=SAVE_AGAIN)
-    return _grid(fields, path).read(
-        path,
+    return _grid(fields, path), VoxelPlace(
         holder=path if local else holder_beside(path, fields["ElementDataFile"], field="ElementDataFile"),
         offset=end if local else None if skipped == "-1" else int(skipped),
         compression="zlib" if compressed else None,
-        dimensions=dimensions,
-        max_voxels=max_voxels,
     )
 
 
@@ -106,21 +127,39 @@ def write_metaimage(path: Path, label_map: LabelMap) -> None:
     array = label_map.array
     voxels = zlib.compress(little_endian(array), 1)
     holder = path.with_suffix(".zraw") if path.suffix.lower() == ".mhd" else None
-    header = {
+    geometry = {"spacing": label_map.spacing, "origin": label_map.origin, "direction": label_map.direction}
+    header = metaimage_header(
+        array.shape, array.dtype, **geometry, packed=len(voxels), holder=holder.name if holder else "LOCAL"
+    )
+    write_parts(path, header, voxels, holder=holder)
+
+
+def metaimage_header(
+    shape: tuple[int, ...],
+    dtype: np.dtype[Any],
+    *,
+    spacing: Any,
+    origin: Any,
+    direction: Any,
+    packed: int | None = None,
+    holder: str = "LOCAL",
+) -> str:
+    """Return the header of an image of little-endian voxels; `packed` is how many bytes they are compressed to."""
+    fields = {
         "ObjectType": "Image",
-        "NDims": array.ndim,
+        "NDims": len(shape),
         "BinaryData": True,
         "BinaryDataByteOrderMSB": False,
-        "CompressedData": True,
-        "CompressedDataSize": len(voxels),
-        "TransformMatrix": _words(np.array(label_map.direction).T.ravel()),
-        "Offset": _words(label_map.origin),
-        "ElementSpacing": _words(label_map.spacing),
-        "DimSize": " ".join(map(str, array.shape)),
-        "ElementType": _NAMES[array.dtype.str[1:]],
-        "ElementDataFile": holder.name if holder else "LOCAL",
+        "CompressedData": packed is not None,
+        **({} if packed is None else {"CompressedDataSize": packed}),
+        "TransformMatrix": _words(np.array(direction).T.ravel()),
+        "Offset": _words(origin),
+        "ElementSpacing": _words(spacing),
+        "DimSize": " ".join(map(str, shape)),
+        "ElementType": _NAMES[dtype.str[1:]],
+        "ElementDataFile": holder,
     }
-    write_parts(path, "".join(f"{name} = {value}\n" for name, value in header.items()), voxels, holder=holder)
+    return "".join(f"{name} = {value}\n" for name, value in fields.items())
 
 
 def _words(values: Any) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gzip
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,8 +22,25 @@ _SAVE_AGAIN = "The file is damaged or not NIfTI: save it again with a NIfTI libr
 _MILLIMETRES = {0: 1.0, 1: 1e3, 2: 1.0, 3: 1e-3}  # unknown, metres, millimetres, micrometres
 
 
+class NiftiVoxels(NamedTuple):
+    """Voxels of a NIfTI file, open at the first of them, and what its header says about them."""
+
+    stream: Stream
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    scaling: tuple[float, float]
+    geometry: dict[str, Any]
+
+
 def read_nifti(path: Path, *, dimensions: int | None, max_voxels: int) -> LabelMap:
     """Read a .nii or .nii.gz label map."""
+    with nifti_stream(path, dimensions=dimensions, max_voxels=max_voxels) as (stream, shape, dtype, scaling, geometry):
+        return stream.narrow(shape, dtype, slope=scaling[0], intercept=scaling[1]).finish(**geometry)
+
+
+@contextmanager
+def nifti_stream(path: Path, *, dimensions: int | None, max_voxels: int) -> Iterator[NiftiVoxels]:
+    """Open a .nii or .nii.gz at its first voxel, after a look at whether it can hold what its header promises."""
     with open_input(path) as file:
         gzipped = file.read(2) == b"\x1f\x8b"
         file.seek(0)
@@ -29,7 +48,7 @@ def read_nifti(path: Path, *, dimensions: int | None, max_voxels: int) -> LabelM
         header = _header(stream, path)
         shape = checked_shape(_shape(header, path), path=path, dimensions=dimensions, max_voxels=max_voxels)
         dtype = _dtype(header, path)
-        slope, intercept = _scaling(header, path)
+        scaling = _scaling(header, path)
         start = float(header["vox_offset"])
         if not stream.position + 4 <= start <= _LONGEST_HEADER:
             raise InputError(f"the header says that voxels start at byte {start:g}", path=path, advice=_SAVE_AGAIN)
@@ -37,7 +56,7 @@ def read_nifti(path: Path, *, dimensions: int | None, max_voxels: int) -> LabelM
         checked_length(path, promised, path.stat().st_size, compressed=gzipped, what="bytes")
         geometry = _geometry(header, path, len(shape))
         stream.read(int(start) - stream.position)
-        return stream.narrow(shape, dtype, slope=slope, intercept=intercept).finish(**geometry)
+        yield NiftiVoxels(stream, shape, dtype, scaling, geometry)
 
 
 def _header(stream: Stream, path: Path) -> Any:

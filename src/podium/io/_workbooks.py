@@ -1,4 +1,4 @@
-"""Turns a Parquet file or an Excel workbook into CSV: a program of its own, with its memory and time limited.
+"""Turns Parquet files and Excel workbooks into CSV, or only tries to read them: a program of its own, within limits.
 
 Such files say themselves how large they are, and a small one may unpack to anything. Nothing of Podium is imported.
 The answer begins with a line of JSON; after it comes the CSV, every field in quotes.

@@ -3,14 +3,17 @@
 from podium.model.challenge import TOLERANCE_SCALES, Case, Challenge, OrganisersKeys, Role, Status, Value
 from podium.model.cube import Column, Cube, Floats, Scores
 from podium.model.errors import InputError
+from podium.model.handed import Handed
+from podium.model.interfaces import Interface, Question
 from podium.model.labelmap import LARGEST_LABEL, LONGEST_MM, SHORTEST_MM, Box, LabelMap, as_labels, as_spacing
 from podium.model.leaderboard import Entry, Leaderboard
-from podium.model.measure import NOT_RANKED, SECONDS, Measure, Price, Purpose, shown_level, shown_number
+from podium.model.measure import LOADING, NOT_RANKED, SECONDS, Measure, Price, Purpose, shown_level, shown_number
 from podium.model.metric import UNDEFINED, Direction, Metric
 from podium.model.views import Agreement, Curves, Line, Panel, Paths, Slices, View
 
 __all__ = [
     "LARGEST_LABEL",
+    "LOADING",
     "LONGEST_MM",
     "NOT_RANKED",
     "SECONDS",
@@ -27,7 +30,9 @@ __all__ = [
     "Direction",
     "Entry",
     "Floats",
+    "Handed",
     "InputError",
+    "Interface",
     "LabelMap",
     "Leaderboard",
     "Line",
@@ -38,6 +43,7 @@ __all__ = [
     "Paths",
     "Price",
     "Purpose",
+    "Question",
     "Role",
     "Scores",
     "Slices",

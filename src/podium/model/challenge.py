@@ -15,6 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from podium.model.cube import Cube, Floats, Scores
 from podium.model.errors import InputError
+from podium.model.handed import Handed
+from podium.model.interfaces import Interface
 from podium.model.measure import SECONDS, Measure
 from podium.model.views import View
 
@@ -220,13 +222,24 @@ class Challenge(BaseModel, ABC):
             Which submissions compete; ranks and normalisations run over these only.
         """
 
+    # Where algorithms hand over arrays.
+
+    def measure_handed(self, case: Case, truth: Any, arrays: Handed) -> list[Value]:
+        """Measure arrays that an algorithm hands over without a file; as `measure` does, and with the same result."""
+        raise NotImplementedError
+
+    @property
+    def takes_arrays(self) -> bool:
+        """Whether arrays are measured without a file: whether there is a `measure_handed`."""
+        return type(self).measure_handed is not Challenge.measure_handed
+
     # What has a default that works: the truth.
 
-    def prepared(self, truth: Path) -> Self:  # noqa: ARG002
+    def prepared(self, truth: Path) -> Self:  # noqa: ARG002  # for those who replace it
         """Return the challenge with the options that stand beside the truth, where they were not given."""
         return self
 
-    def rows(self, case: Case, truth: Any) -> tuple[str, ...]:  # noqa: ARG002
+    def rows(self, case: Case, truth: Any) -> tuple[str, ...]:  # noqa: ARG002  # for those who replace it
         """Name the rows of a case: itself, or what its one file holds."""
         return (case.name,)
 
@@ -239,7 +252,7 @@ class Challenge(BaseModel, ABC):
         """Name what a row is drawn with when cases are resampled: itself, or the subject it belongs to."""
         return row
 
-    def truth_as_prediction(self, case: Case) -> Path | None:  # noqa: ARG002
+    def truth_as_prediction(self, case: Case) -> Path | None:  # noqa: ARG002  # for those who replace it
         """Offer the truth as a prediction, to find out whether a case can be measured at all; None if it is none."""
         return None
 
@@ -250,28 +263,28 @@ class Challenge(BaseModel, ABC):
         """Baselines and people who are measured without a submission, since they follow from the truth."""
         return {}
 
-    def measure_built_in(self, name: str, case: Case, truth: Any) -> list[Value]:  # noqa: ARG002
+    def measure_built_in(self, name: str, case: Case, truth: Any) -> list[Value]:  # noqa: ARG002  # for those who replace it
         """Measure one of those."""
         raise KeyError(name)
 
     # Checking and showing.
 
-    def check(self, case: Case | None, prediction: Path) -> list[str]:  # noqa: ARG002
+    def check(self, case: Case | None, prediction: Path) -> list[str]:  # noqa: ARG002  # for those who replace it
         """Say everything that makes an evaluation refuse a prediction and can be seen without the truth."""
         return []
 
-    def doubts(self, case: Case | None, truth: Any, prediction: Path) -> list[str]:  # noqa: ARG002
+    def doubts(self, case: Case | None, truth: Any, prediction: Path) -> list[str]:  # noqa: ARG002  # for those who replace it
         """Say what looks like a mistake in a prediction although an evaluation accepts it; both None without a truth.
 
         It may also explain why one is refused.
         """
         return []
 
-    def views(self, case: Case, truth: Any, prediction: Path, *, images: Path | None = None) -> list[View]:  # noqa: ARG002
+    def views(self, case: Case, truth: Any, prediction: Path, *, images: Path | None = None) -> list[View]:  # noqa: ARG002  # for those who replace it
         """Show what people look at in one prediction of a case, on the case's image where that is given."""
         return []
 
-    def overviews(self, measurements: pl.DataFrame) -> list[View]:  # noqa: ARG002
+    def overviews(self, measurements: pl.DataFrame) -> list[View]:  # noqa: ARG002  # for those who replace it
         """Show what people look at over all cases of one submission, from its measurements alone."""
         return []
 
@@ -290,17 +303,33 @@ class Challenge(BaseModel, ABC):
             raise InputError(f"there is no demo of {self.title}", advice="It needs a module demo beside it")
         import_module(f"{type(self).__module__.rpartition('.')[0]}.demo").write(folder, seed=seed)
 
+    # Running algorithms.
+
+    @property
+    def counts_time(self) -> bool:
+        """Whether rules count time, so that algorithms are run one after the other, and never side by side."""
+        return False
+
+    @property
+    def interface(self) -> Interface | None:
+        """How participants' algorithms are asked; by default, `INTERFACE` in the module `interface` beside this one."""
+        package = type(self).__module__.rpartition(".")[0]
+        if not package or find_spec(f"{package}.interface") is None:
+            return None
+        made: Interface = import_module(f"{package}.interface").INTERFACE
+        return made
+
     # Scoring.
 
-    def ineligible(self, cube: Cube) -> Mapping[str, str]:  # noqa: ARG002
+    def ineligible(self, cube: Cube) -> Mapping[str, str]:  # noqa: ARG002  # for those who replace it
         """Name the submissions that do not qualify for a rank, and why; decided once, on the full data."""
         return {}
 
-    def notes(self, cube: Cube) -> tuple[str, ...]:  # noqa: ARG002
+    def notes(self, cube: Cube) -> tuple[str, ...]:  # noqa: ARG002  # for those who replace it
         """Say what a reader of the leaderboard should know about it."""
         return ()
 
-    def further_tables(self, cube: Cube, roles: Mapping[str, Role]) -> Mapping[str, str]:  # noqa: ARG002
+    def further_tables(self, cube: Cube, roles: Mapping[str, Role]) -> Mapping[str, str]:  # noqa: ARG002  # for those who replace it
         """Return further tables for the run folder, by the name of the file."""
         return {}
 
@@ -313,7 +342,7 @@ class Challenge(BaseModel, ABC):
         """Return by how much the weight of a term is changed."""
         return self.emphasis.get(term, 1.0)
 
-    def alternatives(self, cube: Cube) -> Mapping[str, Challenge]:  # noqa: ARG002
+    def alternatives(self, cube: Cube) -> Mapping[str, Challenge]:  # noqa: ARG002  # for those who replace it
         """Name further ways to score the same measurements that others would have found as sensible."""
         return {}
 

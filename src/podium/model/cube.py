@@ -34,6 +34,9 @@ class Cube:
         Which rows it failed wholly: nothing of them could be measured.
     seconds
         The time that was reported for each row, failed ones included, shape (submissions, rows); NaN where none was.
+    loading
+        How long each algorithm took to load, where Podium measured that, shape (submissions,); else NaN. It is no part
+        of `seconds`. None where nobody's is known.
     """
 
     submissions: tuple[str, ...]
@@ -44,6 +47,7 @@ class Cube:
     failed: npt.NDArray[np.bool_]
     lost: npt.NDArray[np.bool_]
     seconds: Floats
+    loading: Floats | None = None
 
     def of(self, name: str, target: str = "") -> Floats:
         """Return the values of one measure, shape (submissions, rows); NaN where not defined."""

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from podium.model.metric import Direction, Metric
 
-__all__ = ["NOT_RANKED", "SECONDS", "Cost", "Measure", "Price", "Purpose", "shown_level", "shown_number"]
+__all__ = ["LOADING", "NOT_RANKED", "SECONDS", "Cost", "Measure", "Price", "Purpose", "shown_level", "shown_number"]
 
 _SLACK = 1e-9
 """Relative: what rounding may leave of a bound."""
@@ -193,6 +193,9 @@ class Measure:
 
 SECONDS = Measure("seconds", "Time", Direction.LOWER, "s", 0.0, 1e7, decides=False, digits=3, purpose=Purpose.TIME)
 """The time of a row, as a submission's timing.csv reports it."""
+
+LOADING = Measure("loading", "Loading", Direction.LOWER, "s", 0.0, 1e7, decides=False, digits=3, purpose=Purpose.TIME)
+"""How long an algorithm took to load, which is no part of the time of a row; known only where Podium ran it itself."""
 
 
 def shown_level(level: float) -> str:

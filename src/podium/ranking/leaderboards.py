@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from podium.model import Challenge, Cube, InputError, Leaderboard, Role, Status
+from podium.model import LOADING, Challenge, Cube, InputError, Leaderboard, Role, Status
 from podium.model.errors import shortened
 from podium.ranking.inference.resampling import units_of
 from podium.ranking.rule import Rule
@@ -22,10 +22,13 @@ def cube_of(challenge: Challenge, measurements: pl.DataFrame) -> Cube:
         raise InputError("there are no measurements to rank")
     submissions, rows = (tuple(sorted(table[name].unique().to_list())) for name in ("submission", "case"))
     names = {"submission": submissions, "case": rows}
-    timed = pl.col("metric") == challenge.time.name
+    timed, loaded = pl.col("metric") == challenge.time.name, pl.col("metric") == LOADING.name
     times, table = table.filter(timed), table.filter(~timed)
     seconds = np.full((len(submissions), len(rows)), np.nan)
     seconds[*(_places(times, column, known) for column, known in names.items())] = _numbers(times)
+    loads, table = table.filter(loaded), table.filter(~loaded)
+    loading = np.full(len(submissions), np.nan)
+    loading[_places(loads, "submission", submissions)] = _numbers(loads)
     table = table.with_columns((pl.col("metric") + "\0" + pl.col("target")).alias("key"))
     keys = tuple(sorted(tuple(name.split("\0")) for name in table["key"].unique().to_list()))
     names["key"] = tuple("\0".join(key) for key in keys)
@@ -37,7 +40,7 @@ def cube_of(challenge: Challenge, measurements: pl.DataFrame) -> Cube:
         own = table["status"].is_in([status.value for status in statuses]).to_numpy()
         mark[places[0][own], places[1][own]] = True
     clusters = tuple(challenge.cluster(row) for row in rows)
-    return Cube(submissions, rows, clusters, keys, values, failed, failed & ~measured, seconds)
+    return Cube(submissions, rows, clusters, keys, values, failed, failed & ~measured, seconds, loading)
 
 
 def _places(table: pl.DataFrame, column: str, names: Sequence[str]) -> np.typing.NDArray[np.integer]:

@@ -8,6 +8,7 @@ from podium.run.evaluating import evaluate_into
 from podium.run.folder import RunFolder
 from podium.run.gathering import gather_runs
 from podium.run.grand_challenge import evaluate_on_grand_challenge
+from podium.run.growing import GrowingRun, growing_run
 from podium.run.parts import Part, Parts, digests, sole_writer
 from podium.run.pools import Threads, dask_pool
 from podium.run.record import Input, RunRecord, read_record
@@ -26,6 +27,7 @@ __all__ = [
     "Breach",
     "Contract",
     "Evaluation",
+    "GrowingRun",
     "Input",
     "Limits",
     "Part",
@@ -45,6 +47,7 @@ __all__ = [
     "find_submissions",
     "found_cases",
     "gather_runs",
+    "growing_run",
     "leaderboard_document",
     "leaderboard_files",
     "made_by",

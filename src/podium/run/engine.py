@@ -6,7 +6,8 @@ import errno
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 from shutil import disk_usage
 from tempfile import gettempdir
@@ -17,7 +18,7 @@ import polars as pl
 from podium import __version__
 from podium.io import read_timing
 from podium.io.inputs import MAX_TEXT_BYTES
-from podium.model import Case, Challenge, InputError, Role, Status, Value
+from podium.model import LOADING, Case, Challenge, InputError, Role, Status, Value
 from podium.model.errors import brief
 from podium.run.measuring import RAISED, CaseJob, Done, Prediction, described, measure_case, tabulated
 from podium.run.naming import nothing_in_common, teams_within
@@ -26,7 +27,7 @@ from podium.run.pools import Pool, Threads
 from podium.run.submissions import JOBS, Files, Submission, archive_of, opened
 from podium.run.unpacking import ROOM_TAKEN, room_needed
 
-__all__ = ["Evaluation", "found_cases", "made_by", "measure_all"]
+__all__ = ["Evaluation", "evaluation_of", "found_cases", "made_by", "measure_all"]
 
 _MOST_NAMED = 3
 _MOST_STRANGE = 50
@@ -138,6 +139,36 @@ def measure_all(
                 progress(number, len(cases))
         together = _merged(_again(parts, cases) if parts is not None else measured)
         return _finished(challenge, together, teams, cases, kept, why)
+
+
+def evaluation_of(
+    challenge: Challenge,
+    parts: Parts,
+    cases: Sequence[Case],
+    submissions: Sequence[Submission],
+    *,
+    loading: Mapping[str, float],
+) -> Evaluation:
+    """Return what parts hold that were written one by one, with the times in the folders of the submissions.
+
+    Parameters
+    ----------
+    challenge, parts, cases
+        What was measured, of all cases.
+    submissions
+        Folders, which need not hold predictions any more.
+    loading
+        How long algorithms took to load, which only Podium itself can know.
+    """
+    together = _only(_merged(_again(parts, cases)), {*challenge.built_in, *(s.name for s in submissions)})
+    rows = together.table["case"].unique().to_list()
+    values = [(name, Value(row, LOADING.name, seconds)) for name, seconds in loading.items() for row in rows]
+    together = replace(together, table=pl.concat([together.table, tabulated(values)]))
+    with ExitStack() as stack:
+        teams = [_Team.opening(submission, cases, stack, None) for submission in submissions]
+        for team, case in product(teams, cases):
+            team.prediction(case)  # so that it is known which files belong to a case
+        return _finished(challenge, together, teams, cases, 0, {})
 
 
 def found_cases(challenge: Challenge, truth: Path) -> tuple[Challenge, list[Case]]:
@@ -299,6 +330,17 @@ def _merged(parts: Iterable[Part]) -> _Together:
         for name, files in part.hashes.items():
             together.hashes.setdefault(name, {}).update(files)
     return _Together(pl.concat(tables), together.failures, together.faults, together.truth, together.hashes)
+
+
+def _only(together: _Together, names: set[str]) -> _Together:
+    """Return what concerns some submissions."""
+    return _Together(
+        together.table.filter(pl.col("submission").is_in(list(names))),
+        [failure for failure in together.failures if failure[0] in names],
+        [fault for fault in together.faults if not fault[0] or fault[0] in names],
+        together.truth,
+        {name: files for name, files in together.hashes.items() if name in names},
+    )
 
 
 def _finished(

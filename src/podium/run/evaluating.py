@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -12,7 +12,7 @@ from typing import Any
 
 from podium.io import Content, parquet_bytes
 from podium.model import Challenge, InputError
-from podium.run.engine import measure_all
+from podium.run.engine import Evaluation, measure_all
 from podium.run.folder import RunFolder
 from podium.run.parts import sole_writer
 from podium.run.pools import Threads, dask_pool
@@ -21,7 +21,7 @@ from podium.run.results import leaderboard_files, metrics_files
 from podium.run.runs import Run, failures_frame
 from podium.run.submissions import Limits, find_submissions
 
-__all__ = ["evaluate_into", "write_run"]
+__all__ = ["evaluate_into", "write_run", "written_run"]
 
 
 def evaluate_into(
@@ -102,12 +102,20 @@ def evaluate_into(
             progress=progress,
         )
         places = {team.name: team.path for team in teams}
-        ended = datetime.now(UTC)
-        record = RunRecord.of(evaluation, folder=out, truth=truth, places=places, started=started, ended=ended)
-        run = Run(evaluation.challenge, record, evaluation.table, failures_frame(evaluation.failures), folder=out)
-        run = write_run(run, folder)
-        folder.parts.finish()
+        run = written_run(evaluation, folder, truth=truth, places=places, started=started)
     run.kept, run.why = evaluation.kept, evaluation.why
+    return run
+
+
+def written_run(
+    evaluation: Evaluation, folder: RunFolder, *, truth: Path, places: Mapping[str, Path], started: datetime
+) -> Run:
+    """Let what was found out appear in a folder as a run; `places` says where each submission lies."""
+    out, ended = folder.path, datetime.now(UTC)
+    record = RunRecord.of(evaluation, folder=out, truth=truth, places=places, started=started, ended=ended)
+    run = Run(evaluation.challenge, record, evaluation.table, failures_frame(evaluation.failures), folder=out)
+    run = write_run(run, folder)
+    folder.parts.finish()
     return run
 
 

@@ -14,7 +14,7 @@ import polars as pl
 
 from podium import __version__
 from podium.io import digest
-from podium.model import InputError, Status
+from podium.model import LOADING, InputError, Status
 from podium.model.errors import printable, shortened
 from podium.run.evaluating import write_run
 from podium.run.folder import RunFolder
@@ -93,7 +93,7 @@ class _Member:
     def check(self) -> None:
         """Refuse values that the challenge does not declare: somebody has changed them."""
         challenge = self.run.challenge
-        declared = {(m.name, target): m for m in (*challenge.measures, challenge.time) for target in m.targets}
+        declared = {(m.name, target): m for m in (*challenge.measures, challenge.time, LOADING) for target in m.targets}
         rows = self.run.measurements.filter((pl.col("unit") == "") & (pl.col("status") == Status.OK.value))
         for metric, target, value in rows.select("metric", "target", "value").iter_rows():
             measure = declared.get((metric, target))

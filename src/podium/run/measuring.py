@@ -11,13 +11,24 @@ from typing import Any, Self
 import polars as pl
 
 from podium.io import noting_files
-from podium.model import Case, Challenge, InputError, Status, Value
+from podium.model import Case, Challenge, Handed, InputError, Status, Value
 from podium.model.errors import brief
 from podium.run.contract import Breach, Contract, Seal
 from podium.run.parts import Part, Parts, digests
 from podium.run.submissions import Files, Limits
 
-__all__ = ["RAISED", "SCHEMA", "CaseJob", "Done", "Prediction", "described", "measure_case", "tabulated"]
+__all__ = [
+    "RAISED",
+    "SCHEMA",
+    "CaseJob",
+    "Done",
+    "Prediction",
+    "blamed_later",
+    "described",
+    "measure_case",
+    "measure_more",
+    "tabulated",
+]
 
 RAISED = (Exception, SystemExit, GeneratorExit, pl.exceptions.PanicException)
 """What a file may make Python raise, through whatever library; anything but a person who interrupts."""
@@ -43,7 +54,8 @@ SCHEMA = {
 class Prediction:
     """Where a submission's prediction of a case lies, or why there is none.
 
-    What is built in, a baseline or people, has no files: it follows from the truth.
+    What is built in, a baseline or people, has no files: it follows from the truth. Nor have arrays that an algorithm
+    hands over.
     """
 
     submission: str
@@ -53,6 +65,7 @@ class Prediction:
     reason: str = ""
     built_in: bool = False
     most_bytes: int = Limits().prediction_bytes
+    arrays: Handed | None = None
 
     @classmethod
     def among(cls, submission: str, files: Files, case: Case) -> Self:
@@ -138,6 +151,26 @@ def measure_case(job: CaseJob) -> Done:
     return Done(_joined(known, part), why, kept=_submissions(job, known), changed=True)
 
 
+def measure_more(job: CaseJob) -> Part:
+    """Measure predictions of a case, and return them with what is known of others; `parts` is needed."""
+    assert job.parts is not None
+    known = job.parts.still_true(job.case.name, job.made_by, job.truth, job.case.files)
+    if isinstance(known, str):
+        return _Measurement(job, None).part(list(job.predictions))
+    known = _without(known, {prediction.submission for prediction in job.predictions})
+    return _joined(known, _Measurement(job, known).part(list(job.predictions)))
+
+
+def blamed_later(job: CaseJob, part: Part) -> list[Prediction]:
+    """Return the predictions that broke the evaluation of a case which others, measured later, have shown sound."""
+    if not _shows_soundness(job, part):
+        return []
+    own = {prediction.submission for prediction in job.predictions if not prediction.built_in}
+    return [
+        Prediction(name, status=Status.INVALID, reason=_to_blame(what)) for name, what in part.faults if name in own
+    ]
+
+
 def _submissions(job: CaseJob, part: Part) -> int:
     built_in = {prediction.submission for prediction in job.predictions if prediction.built_in}
     return len(part.lost.keys() - built_in)
@@ -214,11 +247,14 @@ class _Measurement:
     def _measure(self, prediction: Prediction) -> None:
         """Measure one prediction, or note why that cannot be done, and whose fault it may be."""
         name, challenge = prediction.submission, self._challenge
-        if prediction.path is None and not prediction.built_in:
+        if prediction.path is None and prediction.arrays is None and not prediction.built_in:
             self._charge(name, prediction.status, prediction.reason)
             return
         with noting_files() as read:
-            if prediction.path is None:
+            if prediction.arrays is not None:
+                arrays = prediction.arrays
+                outcome = self._outcome(lambda truth: challenge.measure_handed(self._case, truth, arrays))
+            elif prediction.path is None:
                 outcome = self._outcome(
                     lambda truth: challenge.measure_built_in(name, self._case, truth), built_in=True
                 )
@@ -274,8 +310,7 @@ class _Measurement:
         """Decide whose fault each breach is: the prediction's only where the case can be measured without it."""
         for name, what in self._breaches.items():
             if not predictions[name].built_in and (self._sound or self._measurable()):
-                reason = f"this prediction breaks the evaluation ({what}), others of this case do not"
-                self._charge(name, Status.INVALID, reason)
+                self._charge(name, Status.INVALID, _to_blame(what))
             else:
                 self._faults.append((name, what))
                 self._hashes.pop(name, None)
@@ -304,6 +339,10 @@ class _Measurement:
             tuple(failures),
             tuple((name, brief(what)) for name, what in self._faults),
         )
+
+
+def _to_blame(what: str) -> str:
+    return f"this prediction breaks the evaluation ({what}), others of this case do not"
 
 
 def _shows_soundness(job: CaseJob, known: Part) -> bool:

@@ -165,9 +165,9 @@ def read_record(folder: Path) -> RunRecord:
     """Read the run.json of a run folder, of this schema or an older one."""
     path = folder / "run.json"
     if not path.is_file():
-        raise InputError(
-            "this is not a run folder: it has no run.json", path=folder, advice="Make one: podium evaluate"
-        )
+        inside = folder / "run"
+        advice = f"There is one in it: {inside}" if (inside / "run.json").is_file() else "Make one: podium evaluate"
+        raise InputError("this is not a run folder: it has no run.json", path=folder, advice=advice)
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         number = document["schema"]

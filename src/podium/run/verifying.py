@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from podium.io import digest, json_text
-from podium.model import Case, InputError, Role, Status
+from podium.model import LOADING, Case, InputError, Role, Status
 from podium.run.measuring import CaseJob, Prediction, measure_case
 from podium.run.parts import TOO_LARGE
 from podium.run.record import Input
@@ -195,7 +195,7 @@ def _remeasured(
 
 def _compared(run: Run) -> pl.Expr:
     """Return which rows are compared: no times, and below the level of the rules only where any were gathered."""
-    compared = pl.col("metric") != run.challenge.time.name
+    compared = ~pl.col("metric").is_in([run.challenge.time.name, LOADING.name])
     if run.record.gathered:  # metrics files hold nothing of that level
         known = run.measurements.filter(pl.col("unit") != "")["submission"].unique().to_list()
         compared &= (pl.col("unit") == "") | pl.col("submission").is_in(known)
@@ -287,7 +287,8 @@ def twins(
 
     `time` is the measure of time, which copies need not share.
     """
-    rows = table.filter((pl.col("unit") == "") & (pl.col("metric") != time) & pl.col("submission").is_in(names))
+    timed = pl.col("metric").is_in([time, LOADING.name])
+    rows = table.filter((pl.col("unit") == "") & ~timed & pl.col("submission").is_in(names))
     measured: dict[str, dict[str, tuple[Any, ...]]] = {name: {} for name in names}
     for (name, case), own in rows.sort(_KEYS).group_by(["submission", "case"], maintain_order=True):
         if not own["status"].is_in([Status.MISSING.value, Status.INVALID.value]).all():

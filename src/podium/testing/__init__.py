@@ -7,6 +7,7 @@ assert_failing_never_pays(material, seed=1)
 """
 
 from podium.testing.checks import assert_check_agrees
+from podium.testing.hiding import assert_truth_is_hidden
 from podium.testing.laws import (
     assert_failing_never_pays,
     assert_order_does_not_matter,
@@ -22,6 +23,7 @@ __all__ = [
     "assert_failing_never_pays",
     "assert_order_does_not_matter",
     "assert_outsiders_change_nothing",
+    "assert_truth_is_hidden",
     "assert_zero_weights_leave_out",
     "ranked_score",
 ]

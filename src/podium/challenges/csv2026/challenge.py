@@ -185,6 +185,11 @@ class CSV2026(Challenge):
                     share = surface_dice(distances, tolerance_mm=tolerance)  # a pixel is 1 wide
                 yield Value(case.name, f"nsd{ending}", share, f"{view}/{structure}")
 
+    @property
+    def counts_time(self) -> bool:
+        """A fifth of the score is time, but in the organisers' code."""
+        return self.edition == "document"
+
     def views(self, case: Case, truth: PlaqueSample, prediction: Path, *, images: Path | None = None) -> list[View]:
         """Show both views, as far as they can be used."""
         return [slices(case, truth, _read_prediction(prediction, truth), images=images)]
@@ -201,7 +206,7 @@ class CSV2026(Challenge):
             return [error.problem]
         return [problem.removeprefix(f"{prediction.name}: ") for problem in unusable]
 
-    def doubts(self, case: Case | None, truth: PlaqueSample | None, prediction: Path) -> list[str]:  # noqa: ARG002
+    def doubts(self, case: Case | None, truth: PlaqueSample | None, prediction: Path) -> list[str]:  # noqa: ARG002  # what every challenge is given
         """Say which view is of another size than the challenge's, empty, or has its labels swapped or is mirrored."""
         doubts = []
         for view, mask in read_sample(prediction).masks.items():

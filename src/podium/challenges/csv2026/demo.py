@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -57,8 +58,8 @@ _TEAMS = {
 
 
 def write(folder: Path, *, seed: int = 0) -> None:
-    """Write sixteen cases, the organisers' time, and the predictions of five teams and a baseline."""
-    generator = np.random.default_rng((2026, seed))
+    """Write sixteen cases with their images, the organisers' time, and the predictions of five teams and a baseline."""
+    generator, probe = np.random.default_rng((2026, seed)), np.random.default_rng((2026, seed, 1))
     labels, submissions = folder / "truth" / "labels", folder / "submissions"
     labels.mkdir(parents=True, exist_ok=True)
     comment = "# The organisers' own time per case, which time scores are relative to."
@@ -68,11 +69,10 @@ def write(folder: Path, *, seed: int = 0) -> None:
         case = f"{number:03d}"
         arteries = {view: _artery(generator, plaque=number % 6 != 3) for view in ("long", "trans")}
         risk = int(number % 2)
-        _save(
-            labels / f"{case}_label.h5",
-            {view: _drawn(view, artery, generator) for view, artery in arteries.items()},
-            risk,
-        )
+        truth = {view: _drawn(view, artery, generator) for view, artery in arteries.items()}
+        _save(labels / f"{case}_label.h5", truth, risk)
+        images = {f"{view}_img": _insonified(mask, risk, probe) for view, mask in truth.items()}
+        _write_h5(folder / "truth" / "images" / f"{case}.h5", images)
         for name, team in _TEAMS.items():
             masks = {
                 view: _drawn(view, _misjudged(artery, team, generator), generator) for view, artery in arteries.items()
@@ -85,6 +85,14 @@ def write(folder: Path, *, seed: int = 0) -> None:
         if len(lines) > 1:
             (submissions / name / "timing.csv").write_text("\n".join(lines) + "\n")
     _spoil(submissions / "unlucky" / "preds")
+
+
+def _insonified(mask: Labels, risk: int, generator: np.random.Generator) -> Labels:
+    """Return an ultrasound image: blood is dark, tissue bright, and a plaque at high risk darker than one at low."""
+    brightness = np.select([mask == 255, mask == 128], [20.0, 75.0 if risk else 105.0], 170.0)
+    coarse = generator.gamma(12.0, 1 / 12, (_SIDE // 4, _SIDE // 4))  # speckle, coarse so that its file is small
+    speckle = np.kron(coarse, np.ones((4, 4)))
+    return np.asarray(np.clip(np.round(brightness * speckle / 8) * 8, 0, 255), np.uint8)
 
 
 def _artery(generator: np.random.Generator, *, plaque: bool) -> _Artery:
@@ -161,8 +169,11 @@ def _change(path: Path, **contents: Any) -> None:
 
 
 def _save(path: Path, masks: dict[str, Labels], risk: int) -> None:
+    _write_h5(path, {**{f"{view}_mask": labels for view, labels in masks.items()}, "cls": np.uint8(risk)})
+
+
+def _write_h5(path: Path, contents: Mapping[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with h5py.File(path, "w") as file:
-        for view, labels in masks.items():
-            file.create_dataset(f"{view}_mask", data=labels, compression="gzip")
-        file.create_dataset("cls", data=np.uint8(risk))
+        for name, content in contents.items():
+            file.create_dataset(name, data=content, compression="gzip" if np.ndim(content) else None)

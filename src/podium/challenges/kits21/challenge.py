@@ -235,7 +235,7 @@ class KiTS21(RatedChallenge):
             raise InputError(strange, path=path)
         return f"accepted although {'; '.join(differences)} differ" if differences else ""
 
-    def check(self, case: Case | None, prediction: Path) -> list[str]:  # noqa: ARG002
+    def check(self, case: Case | None, prediction: Path) -> list[str]:  # noqa: ARG002  # what every challenge is given
         """Say what is wrong with a prediction, as far as it can be seen without the truth."""
         strange = _strange(read_label_map(prediction, dimensions=3))
         return [strange] if strange else []
@@ -300,7 +300,7 @@ class KiTS21(RatedChallenge):
         """The raters, where predictions are measured against the same samples as they are."""
         return {PEOPLE: Role.REFERENCE} if self.against == "samples" else {}
 
-    def measure_built_in(self, name: str, case: Case, truth: Sampled) -> list[Value]:  # noqa: ARG002
+    def measure_built_in(self, name: str, case: Case, truth: Sampled) -> list[Value]:  # noqa: ARG002  # what every challenge is given
         """Measure how far the raters agree."""
         measures = [measure for measure in self.measures if not measure.optional]
         try:

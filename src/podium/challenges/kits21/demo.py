@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -24,17 +25,18 @@ Labels = npt.NDArray[np.uint8]
 
 
 def write(folder: Path, *, seed: int = 0) -> None:
-    """Write eight cases, what three people annotated of each, and the predictions of five teams and a baseline.
+    """Write eight cases with their CT, what three people annotated of each, and what five teams and a baseline predict.
 
     The majority of the three is the aggregated truth.
     """
-    generator, people = np.random.default_rng((21, seed)), np.random.default_rng((21, seed, 1))
+    generator, people, scanner = (np.random.default_rng((21, seed, *more)) for more in ((), (1,), (2,)))
     for number in range(_CASES):
         name = f"case_{number:05d}"
         anatomy = _anatomy(generator, cyst=number % 3 == 0)
         depths = [_depth(mask) for mask in anatomy]
         truth = _painted(*anatomy)
         _save(folder / "truth" / name / "aggregated_MAJ_seg.nii.gz", truth)
+        _save_image(folder / "truth" / name / "imaging.nii.gz", _scanned(truth, scanner))
         _save_annotations(folder / "truth" / name / "segmentations", depths, people)
         predictions = {
             "careful": _painted(*(_wobbled(depth, generator, 0.9) for depth in depths)),
@@ -114,6 +116,18 @@ def _speckled(labels: Labels, generator: np.random.Generator) -> Labels:
     return np.where(islands & (labels == 0), 2, labels).astype(np.uint8)
 
 
+def _scanned(truth: Labels, generator: np.random.Generator) -> npt.NDArray[np.int16]:
+    """Return a CT in Hounsfield units: fat with vessels and bone in it, air around it, and noise in steps of ten."""
+    body = _ellipsoid((50, 50, 42), (49, 47, 1e3))
+    image = np.where(body, -100.0, -1000.0)
+    image[_ellipsoid((85, 50, 42), (8, 9, 1e3))] = 500  # the spine
+    image[_ellipsoid((72, 66, 42), (4, 4, 1e3))] = 160  # as bright as a kidney, and as long as the image
+    for label, hounsfield in ((1, 160.0), (2, 75.0), (3, 10.0)):
+        image[truth == label] = hounsfield
+    image = ndimage.gaussian_filter(image, (0.5, 0.5, 0.2)) + generator.normal(0, 15, _SHAPE)
+    return np.asarray(10 * np.round(image / 10), np.int16)
+
+
 def _spoil(folder: Path) -> None:
     """Break a submission in the ways that submissions break."""
     (folder / "case_00001.nii.gz").unlink()
@@ -126,3 +140,8 @@ def _spoil(folder: Path) -> None:
 def _save(path: Path, labels: Labels) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     write_label_map(path, LabelMap.from_array(labels, spacing=_SPACING))
+
+
+def _save_image(path: Path, values: npt.NDArray[np.int16]) -> None:
+    grid = LabelMap.from_array(np.zeros(_SHAPE), spacing=_SPACING)
+    write_label_map(path, replace(grid, array=values))  # type: ignore[arg-type]  # grey values, on the grid of labels

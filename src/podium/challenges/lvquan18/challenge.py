@@ -67,7 +67,7 @@ class LVQuan18(Challenge):
             raise InputError(f"several files could be the truth: {names}", path=truth, advice="Keep one of them")
         return [Case("LVQUAN", (path,), FILES) for path in files]
 
-    def rows(self, case: Case, truth: Sheet) -> tuple[str, ...]:  # noqa: ARG002
+    def rows(self, case: Case, truth: Sheet) -> tuple[str, ...]:  # noqa: ARG002  # what every challenge is given
         """Name the images."""
         return tuple(truth.images)
 
@@ -85,7 +85,7 @@ class LVQuan18(Challenge):
             raise InputError(f"the truth has no finite number for {shortened(images)}", path=path)
         return truth
 
-    def measure(self, case: Case, truth: Sheet, prediction: Path) -> list[Value]:  # noqa: ARG002
+    def measure(self, case: Case, truth: Sheet, prediction: Path) -> list[Value]:  # noqa: ARG002  # what every challenge is given
         """Measure every image: the errors of eleven indices and of the phase."""
         return measured_values(truth, read_sheet(prediction), prediction)
 
@@ -114,7 +114,7 @@ class LVQuan18(Challenge):
         absent = _where(images, ~present)
         return [f"no line for {shortened(absent)}"] if absent else []
 
-    def doubts(self, case: Case | None, truth: Sheet | None, prediction: Path) -> list[str]:  # noqa: ARG002
+    def doubts(self, case: Case | None, truth: Sheet | None, prediction: Path) -> list[str]:  # noqa: ARG002  # what every challenge is given
         """Say where numbers are not normalised, and where the phase is none; it counts as wrong."""
         return _odd_numbers(read_sheet(prediction))
 

@@ -9,21 +9,25 @@ import numpy.typing as npt
 
 __all__ = ["write"]
 
-_SUBJECTS, _FRAMES = 12, 20
+_SUBJECTS, _FRAMES, _SIDE = 12, 20, 80
 _ROWS = {"areas": slice(0, 2), "dims": slice(2, 5), "rwt": slice(5, 11), "lv_phase": slice(11, 12)}
 _COLUMNS = ("A1", "A2", "D1", "D2", "D3", *(f"RWT{number}" for number in range(1, 7)), "Phase")
 Numbers = npt.NDArray[np.float64]
 
 
 def write(folder: Path, *, seed: int = 0) -> None:
-    """Write twelve subjects of twenty frames, and the predictions of five teams and a baseline."""
-    generator = np.random.default_rng((18, seed))
+    """Write twelve subjects of twenty frames, and the predictions of five teams and a baseline.
+
+    Images and true numbers lie in one file, as in the organisers' training data.
+    """
+    generator, scanner = np.random.default_rng((18, seed)), np.random.default_rng((18, seed, 1))
     truth = np.concatenate([_heart(generator) for _ in range(_SUBJECTS)], axis=1)
     scale = {
         "pix_spa": generator.uniform(1.1, 1.5, (1, _SUBJECTS)),
         "ratio_resize_inverse": np.repeat(generator.uniform(1.2, 1.6, _SUBJECTS), _FRAMES)[None],
     }
-    _write_mat(folder / "truth" / "LVQUAN_truth.mat", truth, ending="", more=scale)
+    images = {"images_LV": np.stack([_scanned(column, scanner) for column in truth.T], axis=2)}
+    _write_mat(folder / "truth" / "LVQUAN_truth.mat", truth, ending="", more=scale | images)
 
     careful = _predicted(truth, generator, noise=0.05, wrong=0.06)
     teams = folder / "submissions"
@@ -56,6 +60,15 @@ def _heart(generator: np.random.Generator) -> Numbers:
     cavity = np.pi / 4 * np.square(dims.mean(axis=0))
     muscle = np.pi / 4 * np.square(dims.mean(axis=0) + 2 * walls.mean(axis=0)) - cavity
     return np.vstack([cavity, muscle, dims, walls, frames < systole])
+
+
+def _scanned(numbers: Numbers, generator: np.random.Generator) -> Numbers:
+    """Return a short-axis image from 0 to 1, in 32 steps: bright blood inside dark muscle, as large as the numbers."""
+    across = np.arange(_SIDE) - (_SIDE - 1) / 2
+    distance = np.hypot(across[:, None], across) / _SIDE
+    radius = np.sqrt(numbers[0] / np.pi)
+    image = np.select([distance < radius, distance < radius + numbers[5:11].mean()], [0.8, 0.2], 0.45)
+    return np.asarray(np.clip(np.round(32 * (image + generator.normal(0, 0.04, image.shape))) / 32, 0, 1))
 
 
 def _predicted(truth: Numbers, generator: np.random.Generator, *, noise: float, wrong: float) -> Numbers:

@@ -15,7 +15,7 @@ from podium.io.tables import Table, read_csv, read_lines, read_mat
 from podium.model import Floats, InputError
 from podium.model.errors import shortened
 
-__all__ = ["GROUPS", "INDICES", "NAMES", "SUFFIXES", "Sheet", "inspect_sheet", "read_sheet"]
+__all__ = ["FRAMES", "GROUPS", "INDICES", "NAMES", "SUFFIXES", "Sheet", "inspect_sheet", "read_sheet"]
 
 GROUPS = {"area": ("A1", "A2"), "dim": ("D1", "D2", "D3"), "rwt": tuple(f"RWT{number}" for number in range(1, 7))}
 INDICES = tuple(index for indices in GROUPS.values() for index in indices)
@@ -24,7 +24,7 @@ SUFFIXES = (".mat", ".txt", ".csv")
 
 _MATRICES = {"areas": 2, "dims": 3, "rwt": 6, "lv_phase": 1}
 _SCALES = ("pix_spa", "ratio_resize_inverse")
-_FRAMES = 20
+FRAMES = 20
 _SIDE = 80
 _IMAGE = re.compile(r"sub-(\d{1,9})-(\d{1,9})", re.IGNORECASE)
 
@@ -123,8 +123,8 @@ def _from_table(table: Table) -> tuple[Sheet | None, list[str]]:
         return None, [f"images are not named sub-01-01 (subject and frame): {shortened([name[:40] for name in wrong])}"]
     numbers = [(int(match[1]), int(match[2])) for match in matches if match]
     frames = {frame for _, frame in numbers}
-    if 0 in frames and _FRAMES in frames:
-        return None, [f"there are frames 0 and {_FRAMES}: count them from 1 to {_FRAMES}, or from 0 to {_FRAMES - 1}"]
+    if 0 in frames and FRAMES in frames:
+        return None, [f"there are frames 0 and {FRAMES}: count them from 1 to {FRAMES}, or from 0 to {FRAMES - 1}"]
     if 0 in frames:
         numbers = [(subject, frame + 1) for subject, frame in numbers]
     if twice := sorted(key for key, count in Counter(numbers).items() if count > 1):
@@ -165,7 +165,7 @@ def _from_matrices(path: Path, *, truth: bool, scales: Sequence[str]) -> tuple[S
     if problems:
         return None, problems
     values = np.concatenate([part for _, part in parts]).T
-    images = tuple(_image(column // _FRAMES + 1, column % _FRAMES + 1) for column in range(len(values)))
+    images = tuple(_image(column // FRAMES + 1, column % FRAMES + 1) for column in range(len(values)))
     scale = None
     if all(name in matrices for name in _SCALES):
         scale, problems = _scale(matrices["pix_spa"], matrices["ratio_resize_inverse"], len(images))
@@ -183,15 +183,15 @@ def _wrong_shape(name: str, shape: tuple[int, ...], height: int) -> str:
 
 def _scale(spacing: Floats, ratio: Floats, images: int) -> tuple[Floats | None, list[str]]:
     """Return millimetres per unit of length for each image, from a spacing per subject (or image), or what is wrong."""
-    subjects = -(-images // _FRAMES)
+    subjects = -(-images // FRAMES)
     if spacing.shape in ((1, subjects), (subjects, 1)):
-        spacing = np.repeat(spacing, _FRAMES)[None, :images]
+        spacing = np.repeat(spacing, FRAMES)[None, :images]
     spacings, ratios = _by_image(spacing, images), _by_image(ratio, images)
     problems = []
     if spacings is None:
         problems.append(f"pix_spa is {_shown(spacing.shape)}, not 1 × {subjects} with one value for each subject")
     if ratios is None:
-        needed = f"1 × {images} nor {_FRAMES} × {subjects} with one column for each subject"
+        needed = f"1 × {images} nor {FRAMES} × {subjects} with one column for each subject"
         problems.append(f"ratio_resize_inverse is {_shown(ratio.shape)}, neither {needed}")
     if spacings is None or ratios is None:
         return None, problems
@@ -203,7 +203,7 @@ def _by_image(matrix: Floats, images: int) -> Floats | None:
     """Return one value per image, from a row of them or from one column per subject; None where it is neither."""
     if matrix.shape == (1, images):
         return np.asarray(matrix[0])
-    if matrix.shape == (_FRAMES, images // _FRAMES) and images % _FRAMES == 0:
+    if matrix.shape == (FRAMES, images // FRAMES) and images % FRAMES == 0:
         return matrix.ravel(order="F")
     return None
 

@@ -274,12 +274,12 @@ class TrackRAD2025(RatedChallenge):
         group = tuple(range(len(truths)))
         return agreement_of(case.name, RaterPanel(panel.names, (group,)), compared)
 
-    def check(self, case: Case | None, prediction: Path) -> list[str]:  # noqa: ARG002
+    def check(self, case: Case | None, prediction: Path) -> list[str]:  # noqa: ARG002  # what every challenge is given
         """Say what is wrong with a prediction, as far as it can be seen without the truth."""
         guess = read_sequence(prediction)
         return [_NOTHING] if self.edition == "code" and not guess.labels.size else []
 
-    def doubts(self, case: Case | None, truth: Truth | Observed | None, prediction: Path) -> list[str]:  # noqa: ARG002
+    def doubts(self, case: Case | None, truth: Truth | Observed | None, prediction: Path) -> list[str]:  # noqa: ARG002  # what every challenge is given
         """Say whether there is no target at all, whether frames are mirrored, and which pixels `code` miscounts."""
         guess = read_sequence(prediction)
         if not guess.labels.size:
@@ -301,6 +301,11 @@ class TrackRAD2025(RatedChallenge):
     def ineligible(self, cube: Cube) -> Mapping[str, str]:
         """Exclude what takes more than 1 s a frame, and what nowhere outperforms no tracking."""
         return scoring.ineligible(cube, self.edition, self.timing)
+
+    @property
+    def counts_time(self) -> bool:
+        """One of six ranks is the runtime, unless the organiser ignores it."""
+        return self.timing == "required"
 
     @property
     def terms(self) -> tuple[str, ...]:

@@ -13,7 +13,10 @@ import numpy.typing as npt
 from podium.io import write_label_map
 from podium.model import LabelMap
 
-__all__ = ["write"]
+__all__ = ["ALGORITHMS", "write"]
+
+ALGORITHMS = "frames"
+"""How the baselines are asked that are run on these data."""
 
 _CASES = (  # frames, rows, columns, scanned region
     (36, 96, 88, "thorax"),

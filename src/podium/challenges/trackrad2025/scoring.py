@@ -97,14 +97,14 @@ def notes(cube: Cube, edition: str, timing: str) -> tuple[str, ...]:
     if timing == "required" and backwards:
         result.append(f"Last on runtime, as the fitted runtime is negative: {', '.join(backwards)}.")
     result += [note for place in others for note in _strange_times(cube, times, place)]
-    if np.unique(_frames(cube)).size < 2:
+    if np.unique(_frames(cube)).size < 2 and not _loading(cube, edition)[others].all():
         result.append("All sequences are of equal length, so loading cannot be told from tracking.")
     return tuple(result)
 
 
 def _strange_times(cube: Cube, times: _Times, place: int) -> list[str]:
     """Name the team and the case whose time does not follow the line, and those who mostly load."""
-    if np.isnan(times.rate[0, place]):
+    if np.isnan(times.rate[0, place]) or np.isnan(times.line.intercept[0, place]):
         return []
     name, seconds, loading = cube.submissions[place], cube.seconds[place], times.loading[0, place]
     expected = times.line.intercept[0, place] + times.line.slope[0, place] * _frames(cube)
@@ -166,7 +166,7 @@ class _Times:
     runtime
         What is ranked: per frame, or in `code` per case; NaN where it came out negative.
     loading, rate, total
-        The loading time, seconds per frame without it, and the sum of all times.
+        The loading time, measured or fitted, seconds per frame without it, and the sum of all times.
     scale
         Of the runtime: what it would be without any loading.
     line
@@ -186,19 +186,30 @@ class _Times:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Line:
-    """The line of each team's times, and the loading time that follows from it, of shape (sets, submissions)."""
+    """The line of each team's times, and the loading time that follows from it, of shape (sets, submissions).
+
+    Where loading was measured by itself, times hold none of it: nothing is fitted, and there is no intercept.
+    """
 
     intercept: Floats
     slope: Floats
     loading: Floats
 
 
-def _fitted(seconds: Floats, frames: Floats, weights: Floats, edition: str) -> _Line:
+def _loading(cube: Cube, edition: str) -> npt.NDArray[np.bool_]:
+    """Return whose loading was measured by itself, and counts so; the organisers' code knows no such thing."""
+    if cube.loading is None or edition != "document":
+        return np.zeros(len(cube.submissions), bool)
+    return ~np.isnan(cube.loading)
+
+
+def _fitted(seconds: Floats, frames: Floats, weights: Floats, edition: str, loaded: npt.NDArray[np.bool_]) -> _Line:
     """Fit a line to the times of every team; in `document`, loading is kept within 0 and the team's shortest time."""
     intercept, slope = loading_line(seconds, frames, weights)
     if edition == "document":
         shortest = np.min(np.where(np.isnan(seconds), np.inf, seconds), axis=1)
-        return _Line(intercept, slope, np.clip(intercept, 0.0, shortest))
+        loading = np.where(loaded, 0.0, np.clip(intercept, 0.0, shortest))
+        return _Line(np.where(loaded, np.nan, intercept), slope, loading)
     # With a single length the organisers' fit has many solutions; the smallest one halves the time between the two.
     single = ~several_lengths(frames, (~np.isnan(seconds)).astype(np.float64), weights)
     intercept = np.where(single, weighted_mean(seconds, weights) / 2, intercept)
@@ -210,10 +221,11 @@ def _times(cube: Cube, weights: Floats, edition: str) -> _Times:
     frames = _frames(cube)
     timed = ~np.isnan(cube.seconds).any(axis=1, keepdims=True)
     seconds = np.where(timed, cube.seconds, np.nan)
-    line = _fitted(seconds, frames, weights, edition)
+    loaded = _loading(cube, edition) & ~np.isnan(cube.seconds).any(axis=1)
+    line = _fitted(seconds, frames, weights, edition, loaded)
     total = np.where(np.isnan(line.slope), np.nan, weighted_sum(seconds, weights))
     # Which case is a team's slowest is decided on the full data.
-    usual = _fitted(seconds, frames, _ones(cube), edition).loading[0]
+    usual = _fitted(seconds, frames, _ones(cube), edition, loaded).loading[0]
     slowest = np.argmax(np.nan_to_num((seconds - usual[:, None]) / frames, nan=-np.inf), axis=1)
     tracking = _tracking(cube, seconds, frames, weights, line.loading, slowest)
     sound = ~cube.failed.any(axis=1)
@@ -228,7 +240,8 @@ def _times(cube: Cube, weights: Floats, edition: str) -> _Times:
             rate = np.where(sound & (line.loading == line.intercept), line.slope, rate)  # the same, but for rounding
             rate = runtime = np.where(np.isnan(rate), np.nan, np.maximum(rate, 0.0))
         negative = runtime < 0
-    return _Times(np.where(negative, np.nan, runtime), line.loading, rate, total, scale, line, negative)
+    loading = line.loading if cube.loading is None else np.where(loaded, cube.loading, line.loading)
+    return _Times(np.where(negative, np.nan, runtime), loading, rate, total, scale, line, negative)
 
 
 def _tracking(

@@ -19,9 +19,9 @@ import numpy.typing as npt
 
 from podium.io.archives import ARCHIVE_DAMAGE, open_zip
 from podium.io.arrays import MAX_ARRAYS, dataset, numpy_header, open_hdf5, read_npy, read_npz
-from podium.model import Floats, InputError
+from podium.model import Floats, Handed, InputError
 
-__all__ = ["ScanPrediction", "Strip", "open_prediction"]
+__all__ = ["HandedPrediction", "ScanPrediction", "Strip", "open_prediction"]
 
 _TOGETHER_BYTES = 32 * 2**20
 _LARGEST_CHUNK_BYTES = 2**30
@@ -69,6 +69,33 @@ class ScanPrediction(ABC):
         if math.prod(shape) > _SMALL_ELEMENTS:
             raise InputError(f"'{name}' is too large: {' × '.join(map(str, shape))}", path=self.path)
         return self.whole(name)
+
+
+class HandedPrediction(ScanPrediction):
+    """Arrays that a function returned, which stay in its process."""
+
+    def __init__(self, arrays: Handed) -> None:
+        super().__init__(Path(arrays.case))
+        self._arrays = arrays
+
+    def names(self) -> set[str]:
+        """Return which arrays there are."""
+        return set(self._arrays.headers)
+
+    def header(self, name: str) -> Header:
+        """Return shape and type of an array."""
+        return self._arrays.headers[name]
+
+    def whole(self, name: str) -> Floats:
+        """Take a small array."""
+        return np.asarray(self._arrays.whole(name), np.float64)
+
+    def strips(self, name: str, *, width: int) -> Iterator[Strip]:
+        """Take a large array frame by frame, all rows at once."""
+        shape, dtype = self._arrays.headers[name]
+        kind = _type_in_memory(dtype)
+        frames = (frame for piece in self._arrays.pieces(name) for frame in piece.astype(kind, copy=False))
+        yield range(shape[2] // width), frames
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from podium.io.arrays import dataset, open_hdf5
 from podium.metrics import landmark_displacements, landmark_error, relative_transforms, transform_error
 from podium.model import Case, Floats, InputError
 
-__all__ = ["TARGETS", "TRAINING", "Scan", "find_scans", "parts_of", "read_scan"]
+__all__ = ["TARGETS", "TRAINING", "Scan", "find_scans", "parts_of", "read_calibration", "read_scan"]
 
 TARGETS: Mapping[str, Literal["first", "previous"]] = {"G": "first", "L": "previous"}
 """The two levels of displacements, and the frame each of them refers to."""
@@ -112,7 +112,7 @@ def read_scan(case: Case, *, first_is_last: bool) -> Scan:
         Whether a landmark on the first frame takes the displacement of the last frame, as the organisers' code has it,
         rather than none.
     """
-    scaling, rigid = _read_calibration(case.files[2])
+    scaling, rigid = read_calibration(case.files[2])
     poses = _read_poses(case.files[0])
     frames = _frames_of(case.files[0])
     with open_hdf5(frames) as file:
@@ -158,7 +158,7 @@ def _read_landmarks(case: Case, frames: int) -> Floats:
     return landmarks
 
 
-def _read_calibration(path: Path) -> tuple[Floats, Floats]:
+def read_calibration(path: Path) -> tuple[Floats, Floats]:
     """Read two 4 × 4 matrices, each after a title: pixels to millimetres, and millimetres to the tracked tool."""
     advice = "It has a title and 4 rows of 4 numbers, and that twice"
     try:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.challenges.tusrec._errors import errors_of, non_finite, shape_problems
-from podium.challenges.tusrec._prediction import open_prediction
+from podium.challenges.tusrec._prediction import HandedPrediction, open_prediction
 from podium.challenges.tusrec._scan import Scan, find_scans, parts_of, read_scan
 from podium.challenges.tusrec.reported import METRICS, read_keys, read_metrics
 from podium.challenges.tusrec.views import views_of
@@ -22,6 +22,7 @@ from podium.model import (
     Cube,
     Direction,
     Floats,
+    Handed,
     InputError,
     Measure,
     OrganisersKeys,
@@ -148,7 +149,16 @@ class TUSREC(Challenge):
         with open_prediction(prediction) as opened:
             return self._values(case, truth, errors_of(opened, truth))
 
-    def views(self, case: Case, truth: Scan, prediction: Path, *, images: Path | None = None) -> list[View]:  # noqa: ARG002
+    def measure_handed(self, case: Case, truth: Scan, arrays: Handed) -> list[Value]:
+        """Measure the four errors of arrays that a function returned, a few frames at a time."""
+        return self._values(case, truth, errors_of(HandedPrediction(arrays), truth))
+
+    @property
+    def counts_time(self) -> bool:
+        """Equal scores are ranked by runtime."""
+        return True
+
+    def views(self, case: Case, truth: Scan, prediction: Path, *, images: Path | None = None) -> list[View]:  # noqa: ARG002  # what every challenge is given
         """Show the frames' way through space, and the error along it; the images themselves show neither."""
         if self._is_report(prediction):
             return []
@@ -179,7 +189,7 @@ class TUSREC(Challenge):
         """No displacement anywhere, which is what 0 stands for."""
         return {BASELINE: Role.BASELINE}
 
-    def measure_built_in(self, name: str, case: Case, truth: Scan) -> list[Value]:  # noqa: ARG002
+    def measure_built_in(self, name: str, case: Case, truth: Scan) -> list[Value]:  # noqa: ARG002  # what every challenge is given
         """Measure no displacement anywhere."""
         return self._values(case, truth, truth.identity)
 
@@ -190,7 +200,7 @@ class TUSREC(Challenge):
         with open_prediction(prediction) as opened:
             return shape_problems(opened) or non_finite(opened)
 
-    def doubts(self, case: Case | None, truth: Scan | None, prediction: Path) -> list[str]:  # noqa: ARG002
+    def doubts(self, case: Case | None, truth: Scan | None, prediction: Path) -> list[str]:  # noqa: ARG002  # what every challenge is given
         """Say that a file is none of the forms that a prediction may have."""
         return [] if _of_known_form(prediction) else ["unexpected file: a prediction is a .h5, a .npz or a folder"]
 

@@ -19,6 +19,7 @@ _SCALING = np.diag(
     [3.66, 3.54, 1.0, 1.0]
 )  # coarse pixels, so that a frame is as large as a real one, and its file small
 _LANDMARKS = 20
+_SPECKLE_MM, _WAVES = 5.0, 300
 _SCANS = {
     f"sub{subject}__{arm}H_rotation": (subject, f"{arm}H_rotation") for subject in ("050", "051", "052") for arm in "LR"
 }
@@ -51,7 +52,7 @@ _TEAMS = {
 
 def write(folder: Path, *, seed: int = 0) -> None:
     """Write six scans of three subjects, and the predictions of five teams and a baseline."""
-    generator = np.random.default_rng((2025, seed))
+    generator, tissue = np.random.default_rng((2025, seed)), np.random.default_rng((2025, seed, 1))
     truth, submissions = folder / "truth", folder / "submissions"
     truth.mkdir(parents=True, exist_ok=True)
     calibration = _transform(np.array([0.4, -0.9, 1.2, -68.4, -77.9, -44.2]))
@@ -64,7 +65,8 @@ def write(folder: Path, *, seed: int = 0) -> None:
         places = _landmarks(generator, frames)
         landmarks.setdefault(subject, {})[scan] = places
         poses = _poses(steps, calibration)
-        images = generator.integers(0, 256, (frames, *_SHAPE), np.uint8)
+        generator.integers(0, 256, (frames, *_SHAPE), np.uint8)  # unused; what follows is drawn as it always was
+        images = _speckle(_chained(steps), tissue)
         _write_h5(truth / "frames" / subject / f"{scan}.h5", {"frames": images})
         _write_h5(truth / "transfs" / subject / f"{scan}.h5", {"tforms": poses.astype(np.float32)})
         for team_name, team in _TEAMS.items():
@@ -115,6 +117,34 @@ def _poses(steps: Floats, calibration: Floats) -> Floats:
     return np.stack(poses)
 
 
+def _chained(steps: Floats) -> Floats:
+    """Return how each frame lies relative to the first, which comes first."""
+    to_first = [np.eye(4)]
+    for step in steps:
+        to_first.append(to_first[-1] @ _transform(step))
+    return np.stack(to_first)
+
+
+def _speckle(places: Floats, generator: np.random.Generator) -> npt.NDArray[np.uint8]:
+    """Return what a probe sees in frames that lie so in space: a random field that forgets itself within millimetres.
+
+    It is a sum of waves in random directions; so it can be had at any point, and the correlation of two points falls
+    with their distance d as exp(-d² / 2w²).
+    """
+    directions = generator.normal(0, 1 / _SPECKLE_MM, (_WAVES, 3))
+    phases = generator.uniform(0, 2 * np.pi, (_WAVES, 1))
+    points = places @ _pixels()
+    waves = [np.cos(directions @ frame[:3] + phases).sum(axis=0) * np.sqrt(2 / _WAVES) for frame in points]
+    return np.asarray(np.clip(128 + 40 * np.stack(waves), 0, 255), np.uint8).reshape(-1, *_SHAPE)
+
+
+def _pixels() -> Floats:
+    """Return where the pixels of a frame are in mm, row by row, shape (4, pixels)."""
+    height, width = _SHAPE
+    y, x = np.mgrid[1 : height + 1, 1 : width + 1].reshape(2, -1)
+    return np.asarray(_SCALING @ np.stack([x, y, 0 * x, 0 * x + 1]))
+
+
 def _landmarks(generator: np.random.Generator, frames: int) -> npt.NDArray[np.int64]:
     """Return frame, x and y of each landmark, pixels counted from 1."""
     height, width = _SHAPE
@@ -140,11 +170,7 @@ def _write_h5(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
 
 def _write_prediction(path: Path, form: str, steps: Floats, landmarks: npt.NDArray[np.int64]) -> None:
     """Write a prediction as transforms or as displacements, in one of the formats that are accepted."""
-    local = np.stack([_transform(step) for step in steps])
-    to_first = [local[0]]
-    for step in local[1:]:
-        to_first.append(to_first[-1] @ step)
-    levels = {"global": np.stack(to_first), "local": local}
+    levels = {"global": _chained(steps)[1:], "local": np.stack([_transform(step) for step in steps])}
     content, _, suffix = form.partition(".")
     arrays = levels if content == "transforms" else _displacements(levels, landmarks)
     arrays = {name: array.astype(np.float32) for name, array in arrays.items()}
@@ -161,15 +187,12 @@ def _write_prediction(path: Path, form: str, steps: Floats, landmarks: npt.NDArr
 
 def _displacements(levels: Mapping[str, Floats], landmarks: npt.NDArray[np.int64]) -> dict[str, Floats]:
     """Return GP, GL, LP and LL: how far each pixel and each landmark moves, in mm."""
-    height, width = _SHAPE
-    y, x = np.mgrid[1 : height + 1, 1 : width + 1].reshape(2, -1)
-    pixels = _SCALING @ np.stack([x, y, 0 * x, 0 * x + 1])
     frame, column, row = landmarks.T
     points = _SCALING @ np.stack([column, row, 0 * row, 0 * row + 1])
     displacements = {}
     for level, transforms in levels.items():
         motion = transforms - np.eye(4)
-        displacements[f"{level[0].upper()}P"] = (motion @ pixels)[:, :3]
+        displacements[f"{level[0].upper()}P"] = (motion @ _pixels())[:, :3]
         displacements[f"{level[0].upper()}L"] = np.einsum("nij,jn->in", motion[frame - 1], points)[:3]
     return displacements
 
