@@ -299,6 +299,8 @@ def test_peers_are_never_imported_by_the_package():
         "skimage",
         "torchmetrics",
         "pingouin",
+        "panoptica",
+        "pycocotools",
         "SimpleITK",
     )
     for path in SOURCE.rglob("*.py"):

@@ -17,6 +17,8 @@ _GOOD = {
     "perfect": 1.0,
     "symmetric": True,
     "empty": {"both": 1.0, "reference": 0.0, "prediction": 0.0},
+    "formula": "2|R ∩ P| / (|R| + |P|)",
+    "same_as": {},
 }
 
 
@@ -36,6 +38,7 @@ def test_every_family_has_laws():
 
 
 BROKEN = {
+    laws.declares_everything: planted(dice.function, formula=""),
     laws.stays_in_range: planted(lambda overlap: 2 * dice(overlap) - 1),
     laws.knows_the_perfect: planted(lambda overlap: 0.9 * dice(overlap)),
     laws.is_symmetric_where_declared: planted(lambda overlap: overlap.common / overlap.reference),
@@ -62,6 +65,40 @@ BROKEN = {
 def test_a_broken_metric_fails_its_law(law):
     with pytest.raises(AssertionError):
         law(BROKEN[law])
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"title": " "},
+        {"formula": " "},
+        {"unit": "inch"},
+        {"minimum": 1.0},
+        {"direction": "higher"},
+        {"direction": Direction.LOWER},
+        {"perfect": 0.5},
+        {"same_as": {"MedPy": ""}},
+        {"same_as": {"": "dc"}},
+    ],
+    ids=str,
+)
+def test_every_word_of_a_declaration_counts(fault):
+    laws.declares_everything(planted(dice.function))
+    with pytest.raises(AssertionError):
+        laws.declares_everything(planted(dice.function, **fault))
+
+
+@pytest.mark.parametrize("word", _GOOD)
+def test_no_word_may_be_left_out(word):
+    with pytest.raises(TypeError, match=word):
+        declare(**{key: value for key, value in _GOOD.items() if key != word}, registry={})
+
+
+def test_an_empty_case_is_not_forgotten():
+    with pytest.raises(AssertionError, match="of which nothing is declared"):
+        laws.gives_what_it_declares_for_nothing(
+            planted(lambda overlap: np.nan if overlap.empty else 1.0, empty={"both": 1.0, "reference": 0.0})
+        )
 
 
 def test_asymmetry_must_be_declared_too():

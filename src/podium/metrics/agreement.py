@@ -39,7 +39,13 @@ _AGREEMENT: dict[str, Any] = {
 }
 
 
-@declare(title="Concordance correlation", minimum=-1.0, **_AGREEMENT)
+@declare(
+    title="Concordance correlation",
+    minimum=-1.0,
+    **_AGREEMENT,
+    formula="2·s_xy / (s_x² + s_y² + (x̄ − ȳ)²), sums of squares over n",
+    same_as={},
+)
 def concordance_correlation(
     reference: npt.ArrayLike, prediction: npt.ArrayLike, *, weights: npt.ArrayLike | None = None
 ) -> Floats:
@@ -94,7 +100,13 @@ class IntraclassCorrelation:
     upper: float
 
 
-@declare(title="Intraclass correlation", minimum=-np.inf, **_AGREEMENT)
+@declare(
+    title="Intraclass correlation",
+    minimum=-np.inf,
+    **_AGREEMENT,
+    formula="ICC(2,1) = (MS_subjects − MS_error) / (MS_subjects + MS_error + 2·(MS_raters − MS_error) / n)",
+    same_as={"pingouin": "intraclass_corr, the row of the form"},
+)
 def intraclass_correlation(
     reference: npt.ArrayLike,
     prediction: npt.ArrayLike,

@@ -113,6 +113,7 @@ def _near_boundary(mask: npt.NDArray[np.bool_], width_mm: float, spacing: tuple[
     symmetric=True,
     empty={"both": 1.0, "reference": 0.0, "prediction": 0.0},
     formula="|R_d ∩ P_d| / |R_d ∪ P_d|, M_d the voxels of M at most d from the outside",
+    same_as={},
 )
 def boundary_iou(bands: BoundaryBands) -> float:
     """Return the intersection over union of what lies near both boundaries, |R_d ∩ P_d| / |R_d ∪ P_d|.

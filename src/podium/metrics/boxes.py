@@ -131,6 +131,8 @@ def average_precisions_of_boxes(
     perfect=1.0,
     symmetric=False,
     empty={"no references": UNDEFINED},
+    formula="mean over classes and thresholds 0.5, 0.55 … 0.95 of average precision",
+    same_as={"pycocotools": "COCOeval.stats[0], where scores differ and no recall is rounded"},
 )
 def mean_average_precision(
     reference: Sequence[BoxSet],

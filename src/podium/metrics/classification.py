@@ -183,13 +183,23 @@ _CORRELATION: dict[str, Any] = _SHARE | {
 }
 
 
-@declare(title="Accuracy", **_SHARE)
+@declare(
+    title="Accuracy",
+    **_SHARE,
+    formula="|{i: P_i = R_i}| / n",
+    same_as={"scikit-learn": "accuracy_score", "TorchMetrics": "multiclass_accuracy with average='micro'"},
+)
 def accuracy(reference: npt.ArrayLike, prediction: npt.ArrayLike, *, weights: npt.ArrayLike | None = None) -> Floats:
     """Return the share of samples with the right class; it is also F1 averaged `micro`, one class per sample."""
     return _share_of(np.equal, reference, prediction, weights)
 
 
-@declare(title="Error rate", **(_SHARE | {"direction": Direction.LOWER, "perfect": 0.0}))
+@declare(
+    title="Error rate",
+    **(_SHARE | {"direction": Direction.LOWER, "perfect": 0.0}),
+    formula="|{i: P_i ≠ R_i}| / n",
+    same_as={"scikit-learn": "zero_one_loss"},
+)
 def error_rate(reference: npt.ArrayLike, prediction: npt.ArrayLike, *, weights: npt.ArrayLike | None = None) -> Floats:
     """Return the share of samples with the wrong class.
 
@@ -209,7 +219,12 @@ def _share_of(
     return weighted_mean(relation(one, two).astype(np.float64), as_weights(weights, one.size))
 
 
-@declare(title="Macro F1", **_SHARE)
+@declare(
+    title="Macro F1",
+    **_SHARE,
+    formula="mean over classes of 2·TP / (2·TP + FP + FN)",
+    same_as={"scikit-learn": "f1_score with average='macro', where every class listed occurs"},
+)
 def macro_f1(
     reference: npt.ArrayLike,
     prediction: npt.ArrayLike,
@@ -225,7 +240,12 @@ def macro_f1(
     return mean_over_defined(f1_scores(ClassCounts.of(matrix)))
 
 
-@declare(title="Weighted F1", **(_SHARE | {"symmetric": False}))
+@declare(
+    title="Weighted F1",
+    **(_SHARE | {"symmetric": False}),
+    formula="Σ n_k · F1_k / n, n_k samples of class k",
+    same_as={"scikit-learn": "f1_score with average='weighted'"},
+)
 def weighted_f1(
     reference: npt.ArrayLike,
     prediction: npt.ArrayLike,
@@ -238,7 +258,12 @@ def weighted_f1(
     return mean_over_defined(f_beta(counts), counts.support)
 
 
-@declare(title="Balanced accuracy", **(_SHARE | {"symmetric": False}))
+@declare(
+    title="Balanced accuracy",
+    **(_SHARE | {"symmetric": False}),
+    formula="mean over classes of TP / (TP + FN)",
+    same_as={"scikit-learn": "balanced_accuracy_score"},
+)
 def balanced_accuracy(
     reference: npt.ArrayLike,
     prediction: npt.ArrayLike,
@@ -251,7 +276,15 @@ def balanced_accuracy(
     return mean_over_defined(true_positive_rate(counts))
 
 
-@declare(title="Matthews correlation", **_CORRELATION)
+@declare(
+    title="Matthews correlation",
+    **_CORRELATION,
+    formula="(c·n − Σ p_k·t_k) / √((n² − Σ p_k²)(n² − Σ t_k²)), c right, t_k of class k, p_k called so",
+    same_as={
+        "scikit-learn": "matthews_corrcoef, unless one side has one class only",
+        "TorchMetrics": "multiclass_matthews_corrcoef, unless one side has one class only",
+    },
+)
 def matthews_correlation(
     reference: npt.ArrayLike,
     prediction: npt.ArrayLike,
@@ -275,7 +308,12 @@ def matthews_correlation(
     return matthews_correlations(confusion_matrix(reference, prediction, classes=classes, weights=weights))
 
 
-@declare(title="Cohen's κ", **_CORRELATION)
+@declare(
+    title="Cohen's κ",
+    **_CORRELATION,
+    formula="1 − Σ w_ij·o_ij / Σ w_ij·e_ij, o observed, e expected by chance, w the disagreement",
+    same_as={"scikit-learn": "cohen_kappa_score with weights=None, 'linear' or 'quadratic'"},
+)
 def cohen_kappa(
     reference: npt.ArrayLike,
     prediction: npt.ArrayLike,

@@ -99,31 +99,60 @@ def _share(title: str, *undefined: str, **changes: Any) -> Callable[[Callable[P,
     return declare(title=title, **(words | changes))
 
 
-@_share("Sensitivity of decisions", "no positives")
+@_share(
+    "Sensitivity of decisions",
+    "no positives",
+    "nothing positive on either side",
+    formula="TP / (TP + FN)",
+    same_as={"scikit-learn": "recall_score, unless there are no positives"},
+)
 def true_positive_rate(counts: BinaryCounts) -> Floats:
     """Return TP / (TP + FN): sensitivity, recall; undefined without positives."""
     return quotient(counts.true_positives, counts.support)
 
 
-@_share("Specificity", "no negatives")
+@_share(
+    "Specificity",
+    "no negatives",
+    formula="TN / (TN + FP)",
+    same_as={"scikit-learn": "recall_score with pos_label=0, unless there are no negatives"},
+)
 def specificity(counts: BinaryCounts) -> Floats:
     """Return TN / (TN + FP): the true negative rate; undefined without negatives."""
     return quotient(counts.true_negatives, counts.true_negatives + counts.false_positives)
 
 
-@_share("False positive rate", "no negatives", direction=Direction.LOWER, perfect=0.0)
+@_share(
+    "False positive rate",
+    "no negatives",
+    direction=Direction.LOWER,
+    perfect=0.0,
+    formula="FP / (FP + TN)",
+    same_as={"scikit-learn": "1 − recall_score with pos_label=0, unless there are no negatives"},
+)
 def false_positive_rate(counts: BinaryCounts) -> Floats:
     """Return FP / (FP + TN) = 1 − specificity; 0 is best; undefined without negatives."""
     return quotient(counts.false_positives, counts.true_negatives + counts.false_positives)
 
 
-@_share("Positive predictive value", "none called positive")
+@_share(
+    "Positive predictive value",
+    "none called positive",
+    "nothing positive on either side",
+    formula="TP / (TP + FP)",
+    same_as={"scikit-learn": "precision_score, unless nothing is called positive"},
+)
 def positive_predictive_value(counts: BinaryCounts) -> Floats:
     """Return TP / (TP + FP) (PPV): precision; undefined where nothing is called positive."""
     return quotient(counts.true_positives, counts.true_positives + counts.false_positives)
 
 
-@_share("Negative predictive value", "none called negative")
+@_share(
+    "Negative predictive value",
+    "none called negative",
+    formula="TN / (TN + FN)",
+    same_as={"scikit-learn": "precision_score with pos_label=0, unless nothing is called negative"},
+)
 def negative_predictive_value(counts: BinaryCounts) -> Floats:
     """Return TN / (TN + FN) (NPV); undefined where nothing is called negative.
 
@@ -133,7 +162,13 @@ def negative_predictive_value(counts: BinaryCounts) -> Floats:
     return quotient(counts.true_negatives, counts.true_negatives + counts.false_negatives)
 
 
-@_share("Fβ", symmetric=True)
+@_share(
+    "Fβ",
+    "nothing positive on either side",
+    symmetric=True,
+    formula="(1 + β²)·TP / ((1 + β²)·TP + β²·FN + FP)",
+    same_as={"scikit-learn": "fbeta_score, unless nothing is positive on either side"},
+)
 def f_beta(counts: BinaryCounts, *, beta: float = 1.0) -> Floats:
     """Return (1 + β²)·TP / ((1 + β²)·TP + β²·FN + FP): sensitivity counts β times as much as precision.
 
@@ -155,7 +190,15 @@ def f_beta(counts: BinaryCounts, *, beta: float = 1.0) -> Floats:
     return quotient(hits, hits + beta**2 * counts.false_negatives + counts.false_positives)
 
 
-@_share("Youden's index", "no positives", "no negatives", minimum=-1.0)
+@_share(
+    "Youden's index",
+    "no positives",
+    "no negatives",
+    "nothing positive on either side",
+    minimum=-1.0,
+    formula="TP / (TP + FN) + TN / (TN + FP) − 1",
+    same_as={"scikit-learn": "balanced_accuracy_score with adjusted=True, unless a class is missing"},
+)
 def youden_index(counts: BinaryCounts) -> Floats:
     """Return sensitivity + specificity − 1 (J, informedness); 0 for calls that know nothing.
 
@@ -166,7 +209,17 @@ def youden_index(counts: BinaryCounts) -> Floats:
     return true_positive_rate(counts) + specificity(counts) - 1
 
 
-@_share("Positive likelihood ratio", "no positives", "no negatives", maximum=np.inf, perfect=np.inf)
+@_share(
+    "Positive likelihood ratio",
+    "no positives",
+    "no negatives",
+    "none called positive",
+    "nothing positive on either side",
+    maximum=np.inf,
+    perfect=np.inf,
+    formula="sensitivity / (1 − specificity)",
+    same_as={"scikit-learn": "class_likelihood_ratios, unless it is infinite"},
+)
 def positive_likelihood_ratio(counts: BinaryCounts) -> Floats:
     """Return sensitivity / (1 − specificity): by how much a positive call raises the odds.
 
@@ -180,9 +233,13 @@ def positive_likelihood_ratio(counts: BinaryCounts) -> Floats:
     "Negative likelihood ratio",
     "no positives",
     "no negatives",
+    "none called negative",
+    "nothing positive on either side",
     maximum=np.inf,
     direction=Direction.LOWER,
     perfect=0.0,
+    formula="(1 − sensitivity) / specificity",
+    same_as={"scikit-learn": "class_likelihood_ratios, unless it is infinite"},
 )
 def negative_likelihood_ratio(counts: BinaryCounts) -> Floats:
     """Return (1 − sensitivity) / specificity: by how much a negative call lowers the odds; 0 is best.

@@ -273,7 +273,12 @@ _SHARE: dict[str, Any] = {
 }
 
 
-@declare(title="FROC score", **_SHARE)
+@declare(
+    title="FROC score",
+    **_SHARE,
+    formula="mean sensitivity at 1/8, 1/4, 1/2, 1, 2, 4 and 8 false positives per image",
+    same_as={"MONAI": "compute_froc_score, where something was missed"},
+)
 def froc_score(
     detections: Detections,
     *,
@@ -293,7 +298,12 @@ def froc_score(
     return np.asarray(values.mean(axis=-1))[()]
 
 
-@declare(title="Average precision", **_SHARE)
+@declare(
+    title="Average precision",
+    **_SHARE,
+    formula="∫ precision d(recall), precision made to fall and read at 101 recalls",
+    same_as={"scikit-learn": "average_precision_score times the share found (interpolation 'none')"},
+)
 def detection_average_precision(
     detections: Detections, *, interpolation: Interpolation = "101 points", weights: npt.ArrayLike | None = None
 ) -> Floats:

@@ -37,7 +37,16 @@ def _images(
     return one, two, inside
 
 
-@declare(title="Peak signal-to-noise ratio", unit="dB", minimum=-np.inf, maximum=np.inf, perfect=np.inf, **_LIKENESS)
+@declare(
+    title="Peak signal-to-noise ratio",
+    unit="dB",
+    minimum=-np.inf,
+    maximum=np.inf,
+    perfect=np.inf,
+    **_LIKENESS,
+    formula="10·log₁₀(data_range² / mean of (P − R)²)",
+    same_as={"scikit-image": "peak_signal_noise_ratio with data_range"},
+)
 def peak_signal_to_noise_ratio(
     reference: npt.ArrayLike, prediction: npt.ArrayLike, *, data_range: float, mask: npt.ArrayLike | None = None
 ) -> float:
@@ -95,7 +104,19 @@ def structural_similarity_map(
     return light * (2 * covariance + 0.03**2) / (variances + 0.03**2)
 
 
-@declare(title="Structural similarity", unit="", minimum=-1.0, maximum=1.0, perfect=1.0, **_LIKENESS)
+@declare(
+    title="Structural similarity",
+    unit="",
+    minimum=-1.0,
+    maximum=1.0,
+    perfect=1.0,
+    **_LIKENESS,
+    formula="mean of (2μ₁μ₂ + c₁)(2σ₁₂ + c₂) / ((μ₁² + μ₂² + c₁)(σ₁² + σ₂² + c₂)) over windows inside",
+    same_as={
+        "scikit-image": "structural_similarity with gaussian_weights=True, use_sample_covariance=False",
+        "MONAI": "SSIMMetric, to single precision",
+    },
+)
 def structural_similarity(
     reference: npt.ArrayLike,
     prediction: npt.ArrayLike,

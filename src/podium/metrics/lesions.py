@@ -305,14 +305,19 @@ _SHARE: dict[str, Any] = {
 }
 
 
-@declare(title="Lesion-wise Dice", **_SHARE)
+@declare(title="Lesion-wise Dice", **_SHARE, formula="Σ Dice of matched lesions / (lesions + false ones)", same_as={})
 def lesion_wise_dice(comparison: LesionComparison) -> float:
     """Return the mean Dice of the lesions; 0 for each that was missed and each that is false, 1 if there are none."""
     values = [lesion.dice for lesion in comparison.judged]
     return float(np.mean(values)) if values else lesion_wise_dice.empty["both"]
 
 
-@declare(title="Lesion-wise surface Dice", **_SHARE)
+@declare(
+    title="Lesion-wise surface Dice",
+    **_SHARE,
+    formula="Σ surface Dice of matched lesions / (lesions + false ones)",
+    same_as={},
+)
 def lesion_wise_surface_dice(comparison: LesionComparison, *, tolerance_mm: float = 1.0) -> float:
     """Return the mean surface Dice of the lesions; 0 for each that was missed and each that is false, 1 if none."""
     values = [
@@ -331,6 +336,8 @@ def lesion_wise_surface_dice(comparison: LesionComparison, *, tolerance_mm: floa
     perfect=0.0,
     symmetric=False,
     empty={"both": 0.0, "reference": np.inf, "prediction": np.inf},
+    formula="(Σ HD95 of matched lesions + price · (missed + false)) / (lesions + false ones)",
+    same_as={},
 )
 def lesion_wise_hausdorff_distance_95(comparison: LesionComparison, *, price_mm: float = np.inf) -> float:
     """Return the mean HD95 of the lesions, in mm; the price for each missed or false one, 0 if there are none.

@@ -61,7 +61,12 @@ def _checked(chances: Floats) -> Floats:
     return chances
 
 
-@declare(title="Macro AUROC", **_SCORE)
+@declare(
+    title="Macro AUROC",
+    **_SCORE,
+    formula="mean over classes of AUROC against the rest",
+    same_as={"scikit-learn": "roc_auc_score with multi_class='ovr', where every class occurs"},
+)
 def macro_area_under_roc(
     reference: npt.ArrayLike, prediction: npt.ArrayLike, *, weights: npt.ArrayLike | None = None
 ) -> Floats:
@@ -73,7 +78,12 @@ def macro_area_under_roc(
     return mean_over_defined(area_under_roc(truth, scores, weights=weight[..., None, :]))
 
 
-@declare(title="Macro AUPRC", **_SCORE)
+@declare(
+    title="Macro AUPRC",
+    **_SCORE,
+    formula="mean over classes of average precision against the rest",
+    same_as={"scikit-learn": "average_precision_score of label_binarize, where every class occurs"},
+)
 def macro_area_under_precision_recall(
     reference: npt.ArrayLike, prediction: npt.ArrayLike, *, weights: npt.ArrayLike | None = None
 ) -> Floats:
@@ -82,7 +92,12 @@ def macro_area_under_precision_recall(
     return mean_over_defined(area_under_precision_recall(truth, scores, weights=weight[..., None, :]))
 
 
-@declare(title="Brier score of classes", **(_LOSS | {"maximum": 2.0}))
+@declare(
+    title="Brier score of classes",
+    **(_LOSS | {"maximum": 2.0}),
+    formula="Σ_i Σ_k (p_ik − y_ik)² / n",
+    same_as={"scikit-learn": "brier_score_loss with scale_by_half=False"},
+)
 def multiclass_brier_score(
     reference: npt.ArrayLike, prediction: npt.ArrayLike, *, weights: npt.ArrayLike | None = None
 ) -> Floats:
@@ -94,7 +109,12 @@ def multiclass_brier_score(
     return weighted_mean(np.square(_checked(chances) - truth).sum(axis=0), weight)
 
 
-@declare(title="Log loss of classes", **(_LOSS | {"maximum": np.inf}))
+@declare(
+    title="Log loss of classes",
+    **(_LOSS | {"maximum": np.inf}),
+    formula="−Σ ln(p of the true class) / n",
+    same_as={"scikit-learn": "log_loss, unless something true had the probability 0"},
+)
 def multiclass_log_loss(
     reference: npt.ArrayLike,
     prediction: npt.ArrayLike,
@@ -107,7 +127,12 @@ def multiclass_log_loss(
     return mean_surprise(np.where(truth, _checked(chances), 0.0).sum(axis=0), weight, floor)
 
 
-@declare(title="Top-k accuracy", **_SCORE)
+@declare(
+    title="Top-k accuracy",
+    **_SCORE,
+    formula="|{i: R_i among the k highest scores}| / n, ties by their chance",
+    same_as={"scikit-learn": "top_k_accuracy_score, without ties"},
+)
 def top_k_accuracy(
     reference: npt.ArrayLike, prediction: npt.ArrayLike, *, k: int = 1, weights: npt.ArrayLike | None = None
 ) -> Floats:
@@ -131,7 +156,12 @@ def top_k_accuracy(
     return weighted_mean(np.clip((k - above) / np.maximum(tied, 1), 0.0, 1.0), weight)
 
 
-@declare(title="Top-label calibration error", **_LOSS)
+@declare(
+    title="Top-label calibration error",
+    **_LOSS,
+    formula="Σ_b n_b/n · |mean highest probability − share right|",
+    same_as={"TorchMetrics": "multiclass_calibration_error with norm='l1', without ties, to single precision"},
+)
 def top_label_calibration_error(
     reference: npt.ArrayLike, prediction: npt.ArrayLike, *, bins: int = 15, weights: npt.ArrayLike | None = None
 ) -> Floats:

@@ -201,13 +201,13 @@ _VOLUME: dict[str, Any] = {
 }
 
 
-@declare(title="Reference volume", **_VOLUME, formula="|R| · volume of a voxel")
+@declare(title="Reference volume", **_VOLUME, formula="|R| · volume of a voxel", same_as={})
 def reference_volume(overlap: Overlap) -> float:
     """Return the volume of the region in the reference, in mm³ (mm² in 2-D); 0 where it is empty."""
     return overlap.reference * overlap.voxel_volume_mm3
 
 
-@declare(title="Prediction volume", **_VOLUME, formula="|P| · volume of a voxel")
+@declare(title="Prediction volume", **_VOLUME, formula="|P| · volume of a voxel", same_as={})
 def prediction_volume(overlap: Overlap) -> float:
     """Return the volume of the region in the prediction, in mm³ (mm² in 2-D); 0 where it is empty."""
     return overlap.prediction * overlap.voxel_volume_mm3
@@ -224,6 +224,7 @@ def prediction_volume(overlap: Overlap) -> float:
     symmetric=False,
     empty={},
     formula="(|P| − |R|) · volume of a voxel",
+    same_as={},
 )
 def volume_difference(overlap: Overlap) -> float:
     """Return prediction minus reference, in mm³ (mm² in 2-D): positive where too much was segmented."""

@@ -199,6 +199,8 @@ _BOTH = {"both": 1.0, "reference": 0.0, "prediction": 0.0}
     **_SHARE,
     symmetric=False,
     empty={"both": 1.0, "reference": UNDEFINED, "prediction": 0.0},
+    formula="TP / (TP + FN), of instances",
+    same_as={},
 )
 def detection_sensitivity(counts: InstanceCounts) -> Floats:
     """Return the share of the reference's instances that were found; undefined if there were none but some predicted.
@@ -213,6 +215,8 @@ def detection_sensitivity(counts: InstanceCounts) -> Floats:
     **_SHARE,
     symmetric=False,
     empty={"both": 1.0, "reference": 0.0, "prediction": UNDEFINED},
+    formula="TP / (TP + FP), of instances",
+    same_as={},
 )
 def detection_precision(counts: InstanceCounts) -> Floats:
     """Return the share of the predicted instances that are right; undefined if none was predicted but some exist.
@@ -222,7 +226,14 @@ def detection_precision(counts: InstanceCounts) -> Floats:
     return _declared(quotient(counts.matched_predictions, counts.predictions), counts, detection_precision.empty)
 
 
-@declare(title="Detection F1", **_SHARE, symmetric=True, empty=_BOTH)
+@declare(
+    title="Detection F1",
+    **_SHARE,
+    symmetric=True,
+    empty=_BOTH,
+    formula="2·TP / (2·TP + FP + FN), of instances",
+    same_as={"panoptica": "rq with strict_threshold=True, unless both are empty"},
+)
 def detection_f1(counts: InstanceCounts) -> Floats:
     """Return the harmonic mean of sensitivity and precision; one to one, this is 2·TP / (2·TP + FP + FN).
 
@@ -233,19 +244,40 @@ def detection_f1(counts: InstanceCounts) -> Floats:
     return _declared(np.where(both > 0, quotient(2 * true * right, both), 0.0), counts, detection_f1.empty)
 
 
-@declare(title="Recognition quality", **_SHARE, symmetric=True, empty=_BOTH)
+@declare(
+    title="Recognition quality",
+    **_SHARE,
+    symmetric=True,
+    empty=_BOTH,
+    formula="TP / (TP + FP/2 + FN/2)",
+    same_as={"panoptica": "rq with strict_threshold=True, unless both are empty"},
+)
 def recognition_quality(counts: InstanceCounts) -> Floats:
     """Return TP / (TP + FP/2 + FN/2): the detection F1 of pairs whose IoU is more than 0.5."""
     return detection_f1(counts)
 
 
-@declare(title="Segmentation quality", **_SHARE, symmetric=True, empty=dict.fromkeys(_BOTH, UNDEFINED))
+@declare(
+    title="Segmentation quality",
+    **_SHARE,
+    symmetric=True,
+    empty=dict.fromkeys(_BOTH, UNDEFINED),
+    formula="Σ IoU of matched pairs / TP",
+    same_as={"panoptica": "sq with strict_threshold=True, unless nothing matches"},
+)
 def segmentation_quality(counts: InstanceCounts) -> Floats:
     """Return the mean IoU of the matched instances; undefined where none was (panoptica: 0)."""
     return quotient(counts.quality, counts.matched_references)[()]
 
 
-@declare(title="Panoptic quality", **_SHARE, symmetric=True, empty=_BOTH)
+@declare(
+    title="Panoptic quality",
+    **_SHARE,
+    symmetric=True,
+    empty=_BOTH,
+    formula="Σ IoU of matched pairs / (TP + FP/2 + FN/2)",
+    same_as={"panoptica": "pq with strict_threshold=True, unless both are empty"},
+)
 def panoptic_quality(counts: InstanceCounts) -> Floats:
     """Return Σ IoU of the matched pairs / (TP + FP/2 + FN/2): segmentation quality times recognition quality.
 
@@ -262,7 +294,14 @@ def panoptic_quality(counts: InstanceCounts) -> Floats:
     return _declared(quality * detection_f1(counts), counts, panoptic_quality.empty)
 
 
-@declare(title="Average precision over thresholds", **_SHARE, symmetric=True, empty=_BOTH)
+@declare(
+    title="Average precision over thresholds",
+    **_SHARE,
+    symmetric=True,
+    empty=_BOTH,
+    formula="mean over thresholds of TP / (TP + FP + FN)",
+    same_as={},
+)
 def segmentation_average_precision(counts: InstanceCounts) -> Floats:
     """Return the mean of TP / (TP + FP + FN) over the thresholds of the matching, the last axis.
 

@@ -142,7 +142,12 @@ def landmark_errors(reference: npt.ArrayLike, prediction: npt.ArrayLike) -> Floa
     return np.asarray(np.linalg.norm(two - one, axis=1), np.float64)
 
 
-@declare(title="Landmark error", **_LANDMARKS)
+@declare(
+    title="Landmark error",
+    **_LANDMARKS,
+    formula="Σ |p_i − r_i| / n",
+    same_as={"NumPy": "linalg.norm(P − R, axis=1).mean()"},
+)
 def landmark_error(
     reference: npt.ArrayLike, prediction: npt.ArrayLike, *, weights: npt.ArrayLike | None = None
 ) -> Floats:
@@ -159,7 +164,12 @@ def landmark_error(
     return weighted_mean(errors, as_weights(weights, errors.size))
 
 
-@declare(title="Landmark error, percentile", **_LANDMARKS)
+@declare(
+    title="Landmark error, percentile",
+    **_LANDMARKS,
+    formula="percentile of |p_i − r_i|",
+    same_as={"NumPy": "percentile(linalg.norm(P − R, axis=1), percentile)"},
+)
 def landmark_error_percentile(
     reference: npt.ArrayLike,
     prediction: npt.ArrayLike,

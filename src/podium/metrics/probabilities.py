@@ -84,7 +84,16 @@ def _areas(
     return areas.reshape(lead)[()]
 
 
-@declare(title="AUROC", **_SCORE, empty={"no samples": UNDEFINED, "no positives": UNDEFINED, "no negatives": UNDEFINED})
+@declare(
+    title="AUROC",
+    **_SCORE,
+    empty={"no samples": UNDEFINED, "no positives": UNDEFINED, "no negatives": UNDEFINED},
+    formula="(pairs with the positive above + ties / 2) / (positives · negatives)",
+    same_as={
+        "scikit-learn": "roc_auc_score, unless there is one class",
+        "TorchMetrics": "binary_auroc of probabilities with two classes, to single precision",
+    },
+)
 def area_under_roc(
     reference: npt.ArrayLike, prediction: npt.ArrayLike, *, weights: npt.ArrayLike | None = None
 ) -> Floats:
@@ -121,7 +130,16 @@ def area_under_roc(
     return _areas(areas_under_roc, reference, prediction, weights)
 
 
-@declare(title="AUPRC", **_SCORE, empty={"no samples": UNDEFINED, "no positives": UNDEFINED, "no negatives": 1.0})
+@declare(
+    title="AUPRC",
+    **_SCORE,
+    empty={"no samples": UNDEFINED, "no positives": UNDEFINED, "no negatives": 1.0},
+    formula="Σ (recall_k − recall_{k−1}) · precision_k over falling thresholds",
+    same_as={
+        "scikit-learn": "average_precision_score, unless there are no positives",
+        "TorchMetrics": "binary_average_precision of probabilities, to single precision",
+    },
+)
 def area_under_precision_recall(
     reference: npt.ArrayLike, prediction: npt.ArrayLike, *, weights: npt.ArrayLike | None = None
 ) -> Floats:
@@ -188,7 +206,7 @@ def delong_covariance(reference: npt.ArrayLike, prediction: npt.ArrayLike) -> Fl
     return covariance if scores.ndim == 2 else covariance[0, 0]
 
 
-@declare(title="Brier score", **LOSS)
+@declare(title="Brier score", **LOSS, formula="Σ (p_i − y_i)² / n", same_as={"scikit-learn": "brier_score_loss"})
 def brier_score(reference: npt.ArrayLike, prediction: npt.ArrayLike, *, weights: npt.ArrayLike | None = None) -> Floats:
     """Return the mean of (probability − truth)²; 0 is best, 0.25 what a probability of one half always reaches.
 
@@ -205,7 +223,12 @@ def brier_score(reference: npt.ArrayLike, prediction: npt.ArrayLike, *, weights:
     return weighted_mean(np.square(chances - truth), weight)
 
 
-@declare(title="Log loss", **(LOSS | {"maximum": np.inf}))
+@declare(
+    title="Log loss",
+    **(LOSS | {"maximum": np.inf}),
+    formula="−Σ ln(probability given to what is true) / n",
+    same_as={"scikit-learn": "log_loss, unless something true had the probability 0"},
+)
 def log_loss(
     reference: npt.ArrayLike,
     prediction: npt.ArrayLike,
@@ -244,6 +267,8 @@ def mean_surprise(given: Floats, weight: Floats, floor: float) -> Floats:
     title="Net benefit",
     **(_SCORE | {"minimum": -np.inf, "perfect": None}),
     empty={"no samples": UNDEFINED},
+    formula="TP/n − FP/n · t / (1 − t)",
+    same_as={},
 )
 def net_benefit(
     reference: npt.ArrayLike,

@@ -72,7 +72,12 @@ _ERROR: dict[str, Any] = {
 }
 
 
-@declare(title="Displacement error", **_ERROR)
+@declare(
+    title="Displacement error",
+    **_ERROR,
+    formula="Σ |true place − predicted place| / pixels, over all frames",
+    same_as={},
+)
 def displacement_error(
     transforms: npt.ArrayLike, frames: Iterable[npt.NDArray[np.floating]], *, scaling: npt.ArrayLike, width: int
 ) -> float:
@@ -118,7 +123,12 @@ def displacement_error(
     return total / (seen * pixels) if pixels else displacement_error.empty["no frames"]
 
 
-@declare(title="Transform error", **_ERROR)
+@declare(
+    title="Transform error",
+    **_ERROR,
+    formula="Σ |true place − place by the predicted transform| / pixels, over all frames",
+    same_as={},
+)
 def transform_error(
     transforms: npt.ArrayLike,
     predicted: npt.ArrayLike | None = None,

@@ -77,6 +77,8 @@ def jacobian_determinants(
     perfect=None,
     symmetric=False,
     empty={"no voxels": UNDEFINED},
+    formula="|{x: det(I + ∇u(x)) ≤ 0}| / voxels",
+    same_as={"NumPy": "linalg.det of the identity plus gradient of the field"},
 )
 def folded_share(
     displacement: npt.ArrayLike,

@@ -28,8 +28,8 @@ def declare(
     perfect: float | None,
     symmetric: bool,
     empty: Mapping[str, float],
-    formula: str = "",
-    same_as: Mapping[str, str] | None = None,
+    formula: str,
+    same_as: Mapping[str, str],
     check: Callable[..., None] | None = None,
     registry: dict[str, Metric[..., Any]] = _REGISTRY,
 ) -> Callable[[Callable[P, R]], Metric[P, R]]:
@@ -51,19 +51,14 @@ def declare(
             perfect=perfect,
             symmetric=symmetric,
             empty=MappingProxyType(dict(empty)),
-            formula=formula or _summary(function),
-            same_as=MappingProxyType(dict(same_as or {})),
+            formula=formula,
+            same_as=MappingProxyType(dict(same_as)),
             check=check,
         )
         registry[name] = metric
         return metric
 
     return decorate
-
-
-def _summary(function: Callable[..., Any]) -> str:
-    """Return what a function says that it returns, in its own words."""
-    return (function.__doc__ or "").strip().partition("\n")[0].removeprefix("Return ").rstrip(".")
 
 
 def metrics(*, family: str | None = None) -> list[Metric[..., Any]]:

@@ -44,7 +44,9 @@ _ERROR: dict[str, Any] = {
 }
 
 
-@declare(title="Mean absolute error", **_ERROR)
+@declare(
+    title="Mean absolute error", **_ERROR, formula="Σ |p_i − r_i| / n", same_as={"scikit-learn": "mean_absolute_error"}
+)
 def mean_absolute_error(
     reference: npt.ArrayLike, prediction: npt.ArrayLike, *, weights: npt.ArrayLike | None = None
 ) -> Floats:
@@ -59,7 +61,12 @@ def mean_absolute_error(
     return weighted_mean(np.abs(two - one), weight)
 
 
-@declare(title="Root mean square error", **_ERROR)
+@declare(
+    title="Root mean square error",
+    **_ERROR,
+    formula="√(Σ (p_i − r_i)² / n)",
+    same_as={"scikit-learn": "root_mean_squared_error"},
+)
 def root_mean_square_error(
     reference: npt.ArrayLike, prediction: npt.ArrayLike, *, weights: npt.ArrayLike | None = None
 ) -> Floats:
@@ -68,7 +75,12 @@ def root_mean_square_error(
     return np.sqrt(weighted_mean(np.square(two - one), weight))
 
 
-@declare(title="Absolute error, percentile", **_ERROR)
+@declare(
+    title="Absolute error, percentile",
+    **_ERROR,
+    formula="percentile of |p_i − r_i|",
+    same_as={"NumPy": "percentile(abs(P − R), percentile)"},
+)
 def absolute_error_percentile(
     reference: npt.ArrayLike,
     prediction: npt.ArrayLike,
@@ -89,7 +101,12 @@ def absolute_error_percentile(
     return weighted_percentile(np.abs(two - one), weight, percentile)
 
 
-@declare(title="Median absolute error", **_ERROR)
+@declare(
+    title="Median absolute error",
+    **_ERROR,
+    formula="median of |p_i − r_i|",
+    same_as={"scikit-learn": "median_absolute_error"},
+)
 def median_absolute_error(
     reference: npt.ArrayLike, prediction: npt.ArrayLike, *, weights: npt.ArrayLike | None = None
 ) -> Floats:
@@ -97,7 +114,12 @@ def median_absolute_error(
     return absolute_error_percentile(reference, prediction, percentile=50, weights=weights)
 
 
-@declare(title="Within-subject coefficient of variation", **_ERROR)
+@declare(
+    title="Within-subject coefficient of variation",
+    **_ERROR,
+    formula="√(Σ (d_i / m_i)² / 2n), d_i the difference and m_i the mean of a pair",
+    same_as={},
+)
 def coefficient_of_variation(
     reference: npt.ArrayLike, prediction: npt.ArrayLike, *, weights: npt.ArrayLike | None = None
 ) -> Floats:
@@ -132,6 +154,8 @@ def coefficient_of_variation(
     perfect=1.0,
     symmetric=False,
     empty={"no samples": UNDEFINED, "constant": UNDEFINED},
+    formula="1 − Σ (p_i − r_i)² / Σ (r_i − r̄)²",
+    same_as={"scikit-learn": "r2_score, unless the reference is constant"},
 )
 def coefficient_of_determination(
     reference: npt.ArrayLike, prediction: npt.ArrayLike, *, weights: npt.ArrayLike | None = None
@@ -165,6 +189,8 @@ def coefficient_of_determination(
     perfect=0.0,
     symmetric=False,
     empty={"no samples": UNDEFINED},
+    formula="Σ (p_i − r_i) / n",
+    same_as={"NumPy": "mean(P − R)"},
 )
 def bias(reference: npt.ArrayLike, prediction: npt.ArrayLike, *, weights: npt.ArrayLike | None = None) -> Floats:
     """Return the mean of prediction − reference: positive where predictions are too large."""
@@ -182,6 +208,8 @@ def bias(reference: npt.ArrayLike, prediction: npt.ArrayLike, *, weights: npt.Ar
     perfect=1.0,
     symmetric=True,
     empty={"no samples": UNDEFINED, "constant": UNDEFINED},
+    formula="Σ (r_i − r̄)(p_i − p̄) / √(Σ (r_i − r̄)² · Σ (p_i − p̄)²)",
+    same_as={"SciPy": "stats.pearsonr, unless a side is constant"},
 )
 def pearson_correlation(
     reference: npt.ArrayLike, prediction: npt.ArrayLike, *, weights: npt.ArrayLike | None = None

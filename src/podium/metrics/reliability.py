@@ -18,7 +18,12 @@ __all__ = ["Calibration", "calibration", "expected_calibration_error"]
 Floats = npt.NDArray[np.float64]
 
 
-@declare(title="Expected calibration error", **LOSS)
+@declare(
+    title="Expected calibration error",
+    **LOSS,
+    formula="Σ_b n_b/n · |mean probability − share of positives|, bins b of equal width",
+    same_as={"TorchMetrics": "binary_calibration_error with norm='l1', unless a probability is 1, to single precision"},
+)
 def expected_calibration_error(
     reference: npt.ArrayLike, prediction: npt.ArrayLike, *, bins: int = 15, weights: npt.ArrayLike | None = None
 ) -> Floats:
