@@ -1,11 +1,9 @@
 """Boxes: by hand, against counted cells, and pycocotools."""
 
-import contextlib
-import io
-
 import numpy as np
 import peers
 import pytest
+from peers_of_samples import box_images
 
 from podium.metrics import BoxSet, average_precisions_of_boxes, box_overlaps, mean_average_precision
 from podium.model import InputError
@@ -53,61 +51,10 @@ def test_a_class_that_no_reference_has_is_left_out():
     assert mean_average_precision(truth, [BoxSet(np.zeros((0, 6)))]) == 0
 
 
-def random_images(seed, count):
-    """Return boxes of two classes, sixteen of each: recalls at COCO's points are then exact in binary."""
-    generator = np.random.default_rng(seed)
-    truth, claim = [], []
-    for _ in range(count):
-        lower = generator.uniform(0, 80, (2 * 16 // count, 2))
-        boxes = np.concatenate([lower, lower + generator.uniform(8, 20, lower.shape)], axis=1)
-        classes = np.arange(len(boxes)) % 2
-        moved = np.concatenate(
-            [boxes + generator.normal(0, 1.5, boxes.shape), boxes + generator.normal(0, 3, boxes.shape)]
-        )
-        moved = moved[generator.random(len(moved)) < 0.6]
-        lower = np.minimum(moved[:, :2], moved[:, 2:])
-        moved = np.concatenate([lower, np.maximum(moved[:, 2:], lower + 1)], axis=1)
-        truth.append(BoxSet(boxes, classes=classes))
-        claim.append(BoxSet(moved, scores=generator.random(len(moved)), classes=generator.integers(0, 2, len(moved))))
-    return truth, claim
-
-
-def coco(truth, claim):
-    """Return the average precisions of COCO's own evaluation, shape (thresholds, recalls, classes)."""
-    reader, evaluation = peers.pycocotools()
-
-    def size(box):
-        return [box[0], box[1], box[2] - box[0], box[3] - box[1]]
-
-    annotations = [
-        {"image_id": k, "category_id": int(c), "bbox": size(box), "area": 1.0, "iscrowd": 0}
-        for k, own in enumerate(truth, start=1)
-        for box, c in zip(own.boxes.tolist(), own.classes, strict=True)
-    ]
-    results = [
-        {"image_id": k, "category_id": int(c), "bbox": size(box), "score": float(score)}
-        for k, own in enumerate(claim, start=1)
-        for box, c, score in zip(own.boxes.tolist(), own.classes, own.scores, strict=True)
-    ]
-    with contextlib.redirect_stdout(io.StringIO()):
-        known = reader()
-        known.dataset = {
-            "info": {},
-            "images": [{"id": k} for k in range(1, len(truth) + 1)],
-            "annotations": [own | {"id": k} for k, own in enumerate(annotations, start=1)],
-            "categories": [{"id": 0}, {"id": 1}],
-        }
-        known.createIndex()
-        run = evaluation(known, known.loadRes(results), "bbox")
-        run.evaluate()
-        run.accumulate()
-    return run.eval["precision"][:, :, :, 0, 2]
-
-
 def test_pycocotools():
     for seed in range(8):
-        truth, claim = random_images(seed, 4)
-        theirs = coco(truth, claim).mean(axis=1).T
+        truth, claim = box_images(seed, 4)
+        theirs = peers.coco_precisions(truth, claim).mean(axis=1).T
         _, ours = average_precisions_of_boxes(truth, claim)
         np.testing.assert_allclose(ours, theirs, atol=1e-12)
         assert 0.02 < mean_average_precision(truth, claim) < 0.9
@@ -120,11 +67,11 @@ def test_where_pycocotools_rounds():
     truth = [BoxSet(boxes, classes=np.zeros(10, int))]
     claim = [BoxSet(boxes[:7], scores=np.linspace(0.9, 0.3, 7), classes=np.zeros(7, int))]
     assert mean_average_precision(truth, claim) == pytest.approx(71 / 101)
-    assert coco(truth, claim)[0, :, 0].mean() == pytest.approx(70 / 101)
+    assert peers.coco_precisions(truth, claim)[0, :, 0].mean() == pytest.approx(70 / 101)
 
 
 def test_weights_are_how_often_an_image_counts():
-    truth, claim = random_images(3, 4)
+    truth, claim = box_images(3, 4)
     weights = np.random.default_rng(1).integers(0, 3, (12, 4))
     weights[5] = 0
     values = mean_average_precision(truth, claim, weights=weights)

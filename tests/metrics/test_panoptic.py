@@ -126,7 +126,7 @@ def test_weights_are_how_often_an_image_counts():
 
 def test_bad_weights():
     images = [InstanceCounts.between(*drawn())] * 2
-    for weights, words in (([1, 2, 3], "shape"), ([[1, -1]], "from 0"), ([[1, np.nan]], "from 0")):
+    for weights, words in (([1, 2, 3], "shape"), ([[1, -1]], "non-negative"), ([[1, np.nan]], "non-negative")):
         with pytest.raises(InputError, match=words):
             InstanceCounts.pooled(images, weights=weights)
 
@@ -170,9 +170,9 @@ def test_numbers_recorded_from_panoptica(seed):
 
 
 def test_panoptica():
-    for seed in range(10, 14):
-        counts = InstanceCounts.between(*blobs(seed))
-        theirs = peers.panoptica(*blobs(seed))
+    drawn = [blobs(seed) for seed in range(10, 14)]
+    for maps, theirs in zip(drawn, peers.panoptica(*drawn), strict=True):
+        counts = InstanceCounts.between(*maps)
         ours = (
             panoptic_quality(counts),
             segmentation_quality(counts),

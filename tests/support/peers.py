@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import subprocess
 import tempfile
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import pytest
 from shared_data import PROJECT
 
 
-@contextmanager
+@contextlib.contextmanager
 def _quietly() -> Iterator[None]:
     """Peers import deprecated names; that is not for our tests to fail on."""
     with warnings.catch_warnings():
@@ -141,27 +142,53 @@ def statsmodels_variances(values: np.ndarray, subjects: np.ndarray) -> tuple[flo
         return float(fitted.scale), float(fitted.cov_re[0, 0])
 
 
-def panoptica(reference: np.ndarray, prediction: np.ndarray) -> dict[str, float]:
-    """Return panoptica's qualities of two instance maps, from the environment of its own that `make bench` makes."""
+def panoptica(*pairs: tuple[np.ndarray, np.ndarray]) -> list[dict[str, float]]:
+    """Return panoptica's qualities of pairs of instance maps, from its own environment (made by `make bench`)."""
     python = Path(os.environ.get("PANOPTICA_PYTHON", PROJECT / ".venv-panoptica" / "bin" / "python"))
     if not python.exists():
         pytest.skip("the peer panoptica has no environment of its own here (make bench makes it)")
     script = PROJECT / "benchmarks" / "panoptica_process.py"
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "pair.npz"
-        np.savez(path, reference=reference, prediction=prediction)
-        done = subprocess.run([python, script], input=f"instances {path}\n", capture_output=True, text=True, check=True)
-    return json.loads(done.stdout.splitlines()[-1])
+        for number, (reference, prediction) in enumerate(pairs):
+            np.savez(Path(folder) / f"{number}.npz", reference=reference, prediction=prediction)
+        lines = "".join(f"instances {folder}/{number}.npz\n" for number in range(len(pairs)))
+        done = subprocess.run([python, script], input=lines, capture_output=True, text=True, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()[-len(pairs) :]]
 
 
-def pycocotools() -> Any:
-    """Return COCO's reader and evaluation."""
+def coco_precisions(truth: Any, claim: Any) -> np.ndarray:
+    """Return the precisions of COCO's own evaluation of boxes of two classes, shape (thresholds, recalls, classes)."""
     _module("pycocotools")
     with _quietly():
         from pycocotools.coco import COCO
         from pycocotools.cocoeval import COCOeval
 
-    return COCO, COCOeval
+    def size(box: list[float]) -> list[float]:
+        return [box[0], box[1], box[2] - box[0], box[3] - box[1]]
+
+    annotations = [
+        {"image_id": k, "category_id": int(c), "bbox": size(box), "area": 1.0, "iscrowd": 0}
+        for k, own in enumerate(truth, start=1)
+        for box, c in zip(own.boxes.tolist(), own.classes, strict=True)
+    ]
+    results = [
+        {"image_id": k, "category_id": int(c), "bbox": size(box), "score": float(score)}
+        for k, own in enumerate(claim, start=1)
+        for box, c, score in zip(own.boxes.tolist(), own.classes, own.scores, strict=True)
+    ]
+    with contextlib.redirect_stdout(io.StringIO()):
+        known = COCO()
+        known.dataset = {
+            "info": {},
+            "images": [{"id": k} for k in range(1, len(truth) + 1)],
+            "annotations": [own | {"id": k} for k, own in enumerate(annotations, start=1)],
+            "categories": [{"id": 0}, {"id": 1}],
+        }
+        known.createIndex()
+        run = COCOeval(known, known.loadRes(results), "bbox")
+        run.evaluate()
+        run.accumulate()
+    return run.eval["precision"][:, :, :, 0, 2]
 
 
 def skimage_module(module: str) -> Any:

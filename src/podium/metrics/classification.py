@@ -187,7 +187,7 @@ _CORRELATION: dict[str, Any] = _SHARE | {
     title="Accuracy",
     **_SHARE,
     formula="|{i: P_i = R_i}| / n",
-    same_as={"scikit-learn": "accuracy_score", "TorchMetrics": "multiclass_accuracy with average='micro'"},
+    same_as={"scikit-learn": "accuracy_score", "TorchMetrics": "accuracy with task='multiclass', average='micro'"},
 )
 def accuracy(reference: npt.ArrayLike, prediction: npt.ArrayLike, *, weights: npt.ArrayLike | None = None) -> Floats:
     """Return the share of samples with the right class; it is also F1 averaged `micro`, one class per sample."""
@@ -282,7 +282,7 @@ def balanced_accuracy(
     formula="(c·n − Σ p_k·t_k) / √((n² − Σ p_k²)(n² − Σ t_k²)), c right, t_k of class k, p_k called so",
     same_as={
         "scikit-learn": "matthews_corrcoef, unless one side has one class only",
-        "TorchMetrics": "multiclass_matthews_corrcoef, unless one side has one class only",
+        "TorchMetrics": "matthews_corrcoef with task='multiclass', unless one side has one class only",
     },
 )
 def matthews_correlation(

@@ -160,7 +160,9 @@ def top_k_accuracy(
     title="Top-label calibration error",
     **_LOSS,
     formula="Σ_b n_b/n · |mean highest probability − share right|",
-    same_as={"TorchMetrics": "multiclass_calibration_error with norm='l1', without ties, to single precision"},
+    same_as={
+        "TorchMetrics": "calibration_error with task='multiclass', norm='l1', unless one is 1 or rounds to an edge"
+    },
 )
 def top_label_calibration_error(
     reference: npt.ArrayLike, prediction: npt.ArrayLike, *, bins: int = 15, weights: npt.ArrayLike | None = None

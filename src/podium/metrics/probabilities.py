@@ -91,7 +91,7 @@ def _areas(
     formula="(pairs with the positive above + ties / 2) / (positives · negatives)",
     same_as={
         "scikit-learn": "roc_auc_score, unless there is one class",
-        "TorchMetrics": "binary_auroc of probabilities with two classes, to single precision",
+        "TorchMetrics": "auroc with task='binary' of probabilities, unless there is one class",
     },
 )
 def area_under_roc(
@@ -137,7 +137,7 @@ def area_under_roc(
     formula="Σ (recall_k − recall_{k−1}) · precision_k over falling thresholds",
     same_as={
         "scikit-learn": "average_precision_score, unless there are no positives",
-        "TorchMetrics": "binary_average_precision of probabilities, to single precision",
+        "TorchMetrics": "average_precision with task='binary' of probabilities, unless there are no positives",
     },
 )
 def area_under_precision_recall(

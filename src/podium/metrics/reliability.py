@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
     title="Expected calibration error",
     **LOSS,
     formula="Σ_b n_b/n · |mean probability − share of positives|, bins b of equal width",
-    same_as={"TorchMetrics": "binary_calibration_error with norm='l1', unless a probability is 1, to single precision"},
+    same_as={"TorchMetrics": "calibration_error with task='binary', norm='l1', unless one is 1 or rounds to an edge"},
 )
 def expected_calibration_error(
     reference: npt.ArrayLike, prediction: npt.ArrayLike, *, bins: int = 15, weights: npt.ArrayLike | None = None
