@@ -3,6 +3,7 @@
 import copy
 import inspect
 import pickle
+import re
 
 import cloudpickle
 import laws
@@ -14,22 +15,31 @@ from podium.metrics import (
     BoundaryBands,
     CentreLines,
     Centres,
+    InstanceCounts,
+    InstanceOverlaps,
+    LesionComparison,
     Overlap,
     StructurePair,
     SurfaceDistances,
     Topology,
     average_symmetric_surface_distance,
+    betti_numbers,
     centre_distance,
     centres,
     compare,
+    components,
     dice,
     expand,
     gaussian_dose,
+    get_metric,
     hausdorff_distance,
+    jacobian_determinants,
     mean_average_surface_distance,
     metrics,
     overlap,
+    panoptic_quality,
     reference_volume,
+    skeleton,
     structures,
     surface_dice,
     surface_distances,
@@ -79,6 +89,20 @@ def test_two_masks_are_told_what_to_call(metric):
         metric(wrong.between(SOME, SOME))
 
 
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("panoptic_quality", "InstanceCounts.between(reference, prediction)"),
+        ("specificity", "BinaryCounts.between(reference, prediction)"),
+        ("lesion_wise_dice", "LesionComparison.by_contact(…)"),
+        ("froc_score", "Detections.of(…)"),
+    ],
+)
+def test_so_are_those_of_instances_and_decisions(name, call):
+    with pytest.raises(InputError, match=re.escape(f"Call {name}({call})")):
+        get_metric(name)(SOME, SOME)
+
+
 @pytest.mark.parametrize("metric", metrics(), ids=lambda metric: metric.name)
 def test_masked_arrays_are_refused_by_every_metric(metric):
     hidden = np.ma.masked_array(SOME, SOME)
@@ -123,6 +147,10 @@ def test_a_single_spacing_is_that_of_every_axis(spacing):
     assert LabelMap.from_array(SOME, spacing=spacing).spacing == (2.0, 2.0)
     assert expand(np.eye(5), margin_mm=2.0, spacing_mm=spacing).sum() == 13
     assert gaussian_dose(SOME, sigma_mm=1.0, spacing_mm=spacing).shape == SOME.shape
+    assert InstanceOverlaps.between(SOME, SOME, spacing_mm=spacing).spacing_mm == (2.0, 2.0)
+    assert LesionComparison.by_contact(SOME, SOME, spacing_mm=spacing).lesions[0].reference_mm3 == 80
+    assert BoundaryBands.between(SOME, SOME, width_mm=2.0, spacing_mm=spacing).reference == 14
+    assert jacobian_determinants(np.mgrid[:4, :5] * 1.0, spacing_mm=spacing)[0, 0] == 2.25
 
 
 @pytest.mark.parametrize(
@@ -138,6 +166,11 @@ def test_what_is_no_spacing_is_refused(spacing):
         lambda: LabelMap.from_array(SOME, spacing=spacing),
         lambda: expand(SOME, margin_mm=1.0, spacing_mm=spacing),
         lambda: gaussian_dose(SOME, sigma_mm=1.0, spacing_mm=spacing),
+        lambda: InstanceOverlaps.between(SOME, SOME, spacing_mm=spacing),
+        lambda: LesionComparison.by_contact(SOME, SOME, spacing_mm=spacing),
+        lambda: LesionComparison.by_matching(SOME, SOME, spacing_mm=spacing),
+        lambda: BoundaryBands.between(SOME, SOME, spacing_mm=spacing),
+        lambda: jacobian_determinants(np.zeros((2, 4, 5)), spacing_mm=spacing),
     ):
         with pytest.raises(InputError, match="the spacing must be 2"):
             measure()
@@ -185,6 +218,12 @@ def test_masked_labels_are_refused_unless_nothing_is_masked():
         structures(hidden, regions={"x": 1})
     with pytest.raises(InputError, match=r"array\.filled\(0\)"):
         LabelMap.from_array(hidden)
+    for measure in (InstanceOverlaps.between, LesionComparison.by_contact, BoundaryBands.between, Topology.between):
+        with pytest.raises(InputError, match=r"array\.filled\(0\)"):
+            measure(SOME, hidden)
+    for measure in (components, skeleton, betti_numbers):
+        with pytest.raises(InputError, match=r"array\.filled\(0\)"):
+            measure(hidden)
     with pytest.raises(InputError, match=r"array\.filled\(0\)"):
         expand(hidden, margin_mm=1.0, spacing_mm=1.0)
 
@@ -198,6 +237,12 @@ def test_bool_views_of_other_bytes_are_inside(layout):
     assert overlap(*views, regions={"x": 1}) == overlap(*masks, regions={"x": 1})
     assert surface_dice(SurfaceDistances.between(*views)) == surface_dice(SurfaceDistances.between(*masks))
     assert structures(views[0], regions={"x": 1})["x"].voxels == masks[0].sum()
+    assert np.array_equal(components(views[0]), components(masks[0]))
+    assert np.array_equal(skeleton(views[0]), skeleton(masks[0]))
+    assert betti_numbers(views[0]) == betti_numbers(masks[0])
+    for kind in (BoundaryBands, CentreLines, Topology):
+        assert kind.between(*views) == kind.between(*masks)
+    assert panoptic_quality(InstanceCounts.between(*views)) == panoptic_quality(InstanceCounts.between(*masks))
     assert LabelMap.from_array(views[0]).labels == LabelMap.from_array(masks[0]).labels
     assert np.array_equal(
         expand(views[0], margin_mm=1.0, spacing_mm=1.0), expand(masks[0], margin_mm=1.0, spacing_mm=1.0)

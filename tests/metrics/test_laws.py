@@ -58,6 +58,12 @@ BROKEN = {
         ),
         family="regression",
     ),
+    laws.refuses_bad_options: planted(
+        lambda reference, prediction, *, percentile=95.0: (
+            float(np.percentile(np.subtract(reference, prediction), percentile)) if len(reference) else np.nan
+        ),
+        family="regression",
+    ),
 }
 
 

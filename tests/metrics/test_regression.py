@@ -89,7 +89,7 @@ def test_percentiles_like_numpy(percentile):
 
 
 def test_bad_percentiles():
-    with pytest.raises(InputError, match="from 0 to 100"):
+    with pytest.raises(InputError, match="between 0 and 100"):
         absolute_error_percentile([1], [2], percentile=101)
     with pytest.raises(InputError, match="whole numbers"):
         median_absolute_error([1], [2], weights=[0.5])

@@ -137,7 +137,8 @@ def _class_score_pairs() -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
 
 def _of_decisions(metric: Metric, reference: Any, prediction: Any, **arguments: Any) -> Any:
-    return metric(BinaryCounts.between(reference, prediction, **arguments))
+    weights = arguments.pop("weights", None)
+    return metric(BinaryCounts.between(reference, prediction, weights=weights), **arguments)
 
 
 def _of_class_scores(metric: Metric, reference: Any, prediction: Any, **arguments: Any) -> Any:
@@ -182,7 +183,9 @@ def _transform_pairs() -> Iterator[tuple[np.ndarray, np.ndarray]]:
         yield poses[0], poses[1]
 
 
-def _reconstruct(metric: Metric, reference: np.ndarray, prediction: np.ndarray, scale: float = 1.0) -> float:
+def _reconstruct(
+    metric: Metric, reference: np.ndarray, prediction: np.ndarray, scale: float = 1.0, **options: Any
+) -> float:
     """Measure transforms of a 4 × 5 image, as transforms or as the displacements that they make."""
     scaling = np.diag([0.5, 0.4, 1.0, 1.0])
     if scale != 1:
@@ -191,11 +194,11 @@ def _reconstruct(metric: Metric, reference: np.ndarray, prediction: np.ndarray, 
         reference[:, :3, 3] *= scale
         prediction[:, :3, 3] *= scale
     if "predicted" in inspect.signature(metric.function).parameters:
-        return metric(reference, prediction, scaling=scaling, shape=(4, 5))
+        return metric(reference, prediction, **({"scaling": scaling, "shape": (4, 5)} | options))
     y, x = np.mgrid[1:5, 1:6].reshape(2, -1)
     pixels = scaling @ np.stack([x, y, 0 * x, np.ones(x.size)])
     fields = [((transform - np.eye(4)) @ pixels)[:3] for transform in prediction]
-    return metric(reference, iter(fields), scaling=scaling, width=5)
+    return metric(reference, iter(fields), **({"scaling": scaling, "width": 5} | options))
 
 
 def _instance_pairs() -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -236,10 +239,10 @@ def _lesions_scaled(
     return _by_lesions(metric, reference, prediction, spacing, **options)
 
 
-def _by_hits(metric: Metric, reference: np.ndarray, prediction: np.ndarray) -> float:
+def _by_hits(metric: Metric, reference: np.ndarray, prediction: np.ndarray, **options: Any) -> float:
     """Measure points, each as sure as its first coordinate is large."""
     hits = point_hits(prediction, reference, radius_mm=6.0)
-    return float(metric(Detections.of([ImageDetections.by_hits(prediction[:, 0], hits)])))
+    return float(metric(Detections.of([ImageDetections.by_hits(prediction[:, 0], hits)]), **options))
 
 
 def _box_pairs() -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -250,8 +253,8 @@ def _box_pairs() -> Iterator[tuple[np.ndarray, np.ndarray]]:
         yield tuple(np.concatenate([lower, lower + generator.uniform(4, 6, lower.shape)], axis=2))
 
 
-def _by_boxes(metric: Metric, reference: np.ndarray, prediction: np.ndarray) -> float:
-    return float(metric([BoxSet(reference)], [BoxSet(prediction, scores=prediction[:, 0])]))
+def _by_boxes(metric: Metric, reference: np.ndarray, prediction: np.ndarray, **options: Any) -> float:
+    return float(metric([BoxSet(reference)], [BoxSet(prediction, scores=prediction[:, 0])], **options))
 
 
 _NOTHING = {"both": (_EMPTY, _EMPTY), "reference": (_EMPTY, _SOME), "prediction": (_SOME, _EMPTY)}
@@ -329,7 +332,7 @@ FAMILIES: dict[str, list[Family]] = {
     ],
     "deformations": [
         Family(
-            lambda metric, _, prediction: metric(prediction),
+            lambda metric, _, prediction, **options: metric(prediction, **options),
             _field_pairs,
             nothing={"no voxels": (np.zeros((2, 0, 3)), np.zeros((2, 0, 3)))},
             scaled=lambda metric, _, prediction, factor: metric(
@@ -339,7 +342,7 @@ FAMILIES: dict[str, list[Family]] = {
     ],
     "images": [
         Family(
-            lambda metric, a, b: metric(a, b, data_range=1.0),
+            lambda metric, a, b, **options: metric(a, b, **({"data_range": 1.0} | options)),
             _image_pairs,
             _mirrored,
             {"no voxels": (np.zeros((0, 3)), np.zeros((0, 3)))},

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from families import FAMILIES, Family
 
-from podium.model import Direction, Metric
+from podium.model import Direction, InputError, Metric
 
 UNITS = {"": 0, "dB": 0, "mm": 1, "mm³": None}
 """The power of a length that a unit is; a volume has that of the axes."""
@@ -122,6 +122,48 @@ def takes_weights_as_repetitions(metric: Metric) -> None:
             assert _same(float(value), float(repeated)), f"{value} with weights, {repeated} with repeated rows"
 
 
+BAD: dict[str, Any] = {
+    "beta": 0.0,
+    "bins": 0,
+    "classes": (1, 1),
+    "data_range": 0.0,
+    "differences": "forward",
+    "disagreement": "cubic",
+    "floor": 1.0,
+    "form": "4,1",
+    "interpolation": "nearest",
+    "k": 0,
+    "mask": np.ones((1, 2, 3, 4, 5), bool),
+    "most": 0,
+    "percentile": 0.95,
+    "price_mm": -1.0,
+    "rates": (-1.0,),
+    "scaling": np.eye(3),
+    "shape": (0, 5),
+    "sigma": 0.0,
+    "spacing_mm": {1.0, 2.0},
+    "threshold": 1.0,
+    "thresholds": (np.nan,),
+    "tolerance_mm": -1.0,
+    "width": 0,
+}
+"""A value of each option that no metric can use. Of a yes or no there is none."""
+
+
+def refuses_bad_options(metric: Metric) -> None:
+    parameters = inspect.signature(metric.function).parameters.values()
+    options = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.annotation != "bool"]
+    for family in FAMILIES[metric.family]:
+        for pair in (next(family.pairs()), *family.nothing.values()):
+            for option in options:
+                value = BAD[option] if option != "weights" else np.ones(len(pair[0]) + 7)
+                try:
+                    family.measure(metric, *pair, **{option: value})
+                except InputError:
+                    continue
+                raise AssertionError(f"{option}={value} is taken, of {pair}")
+
+
 def _has_tolerance(metric: Metric) -> bool:
     return "tolerance_mm" in inspect.signature(metric.function).parameters
 
@@ -136,4 +178,5 @@ LAWS = (
     gives_what_it_declares_for_nothing,
     only_rises_with_tolerance,
     takes_weights_as_repetitions,
+    refuses_bad_options,
 )

@@ -49,13 +49,23 @@ def varies(values: Floats, counted: npt.NDArray[np.bool_]) -> npt.NDArray[np.boo
     return np.asarray(high > low)
 
 
+def check_percentile(percentile: float) -> None:
+    """Refuse what is no percentile, and a share that was meant as one."""
+    if not 0 <= percentile <= 100:
+        raise InputError(f"a percentile lies between 0 and 100, not {percentile}")
+    if 0 < percentile < 1:
+        raise InputError(
+            f"a percentile lies between 0 and 100: {percentile} is nearly 0",
+            advice=f"Did you mean {100 * percentile:.12g}?",
+        )
+
+
 def weighted_percentile(values: Floats, weights: Floats, percentile: float) -> Floats:
     """Return the percentile along the last axis of values that stand there as often as their weights say.
 
     Between two values it is interpolated as NumPy does by default. Values are sorted once for all sets of weights.
     """
-    if not 0 <= percentile <= 100:
-        raise InputError(f"a percentile is a number from 0 to 100, not {percentile}")
+    check_percentile(percentile)
     if not (weights == np.floor(weights)).all():
         raise InputError("a percentile needs whole numbers as weights: how often each sample stands there")
     order = np.argsort(values, axis=-1)

@@ -148,6 +148,10 @@ class ImageDetections:
         """Do what `by_overlap` does for several thresholds."""
         own, table = _checked(scores, values)
         skip = _ignored(ignored, table.shape[1])
+        if np.isnan(thresholds).any():
+            raise InputError("the threshold of a hit is a number, not NaN")
+        if most is not None and (most < 1 or most != int(most)):
+            raise InputError(f"how many predictions count is a whole number from 1, not {most}")
         order = np.argsort(-own, kind="stable")[:most]
         kinds = np.empty((len(thresholds), order.size), np.int8)
         levels = np.asarray(thresholds, np.float64)

@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from podium.metrics._rows import check_percentile
 from podium.metrics.registry import declare
 from podium.metrics.surface import DirectedDistances, SurfaceDistances
 from podium.model import UNDEFINED, Direction, InputError
@@ -47,7 +48,8 @@ _DISTANCE: dict[str, Any] = {
 _APART: dict[str, float] = {"both": 0.0, "reference": np.inf, "prediction": np.inf}
 
 
-def _check_tolerance(*, tolerance_mm: float = 1.0, **_: Any) -> None:
+def check_tolerance(*, tolerance_mm: float = 1.0, **_: Any) -> None:
+    """Refuse what is no tolerance."""
     if not tolerance_mm >= 0:
         raise InputError(f"a tolerance is a length from 0, not {tolerance_mm}")
 
@@ -55,13 +57,7 @@ def _check_tolerance(*, tolerance_mm: float = 1.0, **_: Any) -> None:
 def _check_percentile(*, percentile: float = 100.0, interpolation: Percentile | None = None, **_: Any) -> None:
     if interpolation not in (None, "area", "linear"):
         raise InputError(f"there is no percentile called {interpolation!r}", advice="It is 'area' or 'linear'")
-    if not 0 <= percentile <= 100:
-        raise InputError(f"a percentile lies between 0 and 100, not {percentile}")
-    if 0 < percentile < 1:
-        meant = f"{100 * percentile:.12g}"
-        raise InputError(
-            f"a percentile lies between 0 and 100: {percentile} is nearly 0", advice=f"Did you mean {meant}?"
-        )
+    check_percentile(percentile)
 
 
 @declare(
@@ -79,7 +75,7 @@ def _check_percentile(*, percentile: float = 100.0, interpolation: Percentile | 
         "DeepMind surface-distance": "compute_surface_dice_at_tolerance (boundary surfel)",
         "MONAI": "compute_surface_dice (boundary voxel)",
     },
-    check=_check_tolerance,
+    check=check_tolerance,
 )
 def surface_dice(distances: SurfaceDistances, *, tolerance_mm: float = 1.0) -> float:
     """Return the share of both boundaries that lies within a tolerance of the other.

@@ -82,8 +82,7 @@ def structural_similarity_map(
     Windows reach 3.5 sigma to each side, and over the border the image is mirrored.
     """
     one, two, _ = _images(reference, prediction, None, data_range)
-    if not 0 < sigma < np.inf:
-        raise InputError(f"sigma is a positive number of voxels, not {sigma}")
+    _check_sigma(sigma)
     reach = _reach(sigma)
     window = np.exp(-0.5 * np.square(np.arange(-reach, reach + 1) / sigma))
     window /= window.sum()
@@ -159,6 +158,7 @@ def structural_similarity(
     1.0
     """
     one, two, inside = _images(reference, prediction, mask, data_range)
+    _check_sigma(sigma)
     if not inside.any():
         return UNDEFINED
     values = structural_similarity_map(one, two, data_range=data_range, sigma=sigma)
@@ -168,6 +168,11 @@ def structural_similarity(
     core = (slice(reach, -reach or None),) * one.ndim
     counted = values[core][inside[core]]
     return float(counted.mean()) if counted.size else UNDEFINED
+
+
+def _check_sigma(sigma: float) -> None:
+    if not 0 < sigma < np.inf:
+        raise InputError(f"sigma is a positive number of voxels, not {sigma}")
 
 
 def _reach(sigma: float) -> int:

@@ -6,7 +6,6 @@ instances (`podium.metrics.panoptic`, `lesions`, `detection`) is made of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -14,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.metrics._kernels.meetings import COUNT, LOWER, SUMS, UPPER, meet
-from podium.metrics._pairs import Labels, same_grid
+from podium.metrics._pairs import Labels, Spacing, same_grid
 from podium.metrics.matching import Matching, Method, match_pairs
 from podium.model import InputError, LabelMap, as_labels
 
@@ -46,7 +45,7 @@ def components(mask: Labels, *, connectivity: int | None = None) -> npt.NDArray[
     """
     import cc3d
 
-    inside = np.ascontiguousarray(mask.array if isinstance(mask, LabelMap) else as_labels(np.asarray(mask)))
+    inside = np.ascontiguousarray(mask.array if isinstance(mask, LabelMap) else as_labels(np.asanyarray(mask)))
     known = _CONNECTIVITIES.get(inside.ndim)
     if known is None:
         raise InputError(f"components are found in 2-D or 3-D masks, not in {inside.ndim}-D")
@@ -104,7 +103,7 @@ class InstanceOverlaps:
         prediction: Labels,
         *,
         connectivity: int | None = None,
-        spacing_mm: Sequence[float] | None = None,
+        spacing_mm: Spacing | None = None,
     ) -> InstanceOverlaps:
         """Describe the instances of two maps of the same 2-D or 3-D shape.
 
@@ -230,7 +229,7 @@ class InstanceOverlaps:
 
 
 def instance_maps(
-    reference: Labels, prediction: Labels, *, connectivity: int | None, spacing_mm: Sequence[float] | None
+    reference: Labels, prediction: Labels, *, connectivity: int | None, spacing_mm: Spacing | None
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], tuple[float, ...]]:
     """Return two instance maps on one grid, and its spacing; see `InstanceOverlaps.between`."""
     one, two, spacing = same_grid(reference, prediction, spacing_mm=spacing_mm)

@@ -6,7 +6,7 @@ Two rules say what belongs to a lesion of the reference. By contact, all that to
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from types import MappingProxyType
@@ -15,8 +15,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from podium.metrics._pairs import Labels, as_mask, same_grid
-from podium.metrics.distances import hausdorff_distance_95, surface_dice
+from podium.metrics._pairs import Labels, Spacing, as_mask, same_grid
+from podium.metrics.distances import check_tolerance, hausdorff_distance_95, surface_dice
 from podium.metrics.instances import InstanceOverlaps, Similarity, components, instance_maps
 from podium.metrics.matching import Matching, Method
 from podium.metrics.panoptic import InstanceCounts, matched_overlaps
@@ -124,7 +124,7 @@ class LesionComparison:
         dilation: int = 0,
         ignored_up_to_mm3: float = 0.0,
         connectivity: int | None = None,
-        spacing_mm: Sequence[float] | None = None,
+        spacing_mm: Spacing | None = None,
         boundary: Boundary = "surfel",
     ) -> LesionComparison:
         """Give to each lesion of the reference every predicted component that touches it: the rule of BraTS 2023.
@@ -184,7 +184,7 @@ class LesionComparison:
         many_to_one: bool = False,
         ignored_up_to_mm3: float = 0.0,
         connectivity: int | None = None,
-        spacing_mm: Sequence[float] | None = None,
+        spacing_mm: Spacing | None = None,
         boundary: Boundary = "surfel",
     ) -> LesionComparison:
         """Give to each lesion what is matched to it; see `InstanceOverlaps.between` and `match` for the words."""
@@ -317,6 +317,7 @@ def lesion_wise_dice(comparison: LesionComparison) -> float:
     **_SHARE,
     formula="Σ surface Dice of matched lesions / (lesions + false ones)",
     same_as={},
+    check=check_tolerance,
 )
 def lesion_wise_surface_dice(comparison: LesionComparison, *, tolerance_mm: float = 1.0) -> float:
     """Return the mean surface Dice of the lesions; 0 for each that was missed and each that is false, 1 if none."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from podium.metrics._pairs import Labels
+from podium.metrics._pairs import Labels, Spacing
 from podium.metrics._quotients import quotient
 from podium.metrics._rows import as_weights
 from podium.metrics.instances import InstanceOverlaps, Similarity
@@ -85,7 +85,7 @@ class InstanceCounts:
         inclusive: bool = False,
         method: Method = "optimal",
         many_to_one: bool = False,
-        spacing_mm: Sequence[float] | None = None,
+        spacing_mm: Spacing | None = None,
     ) -> InstanceCounts:
         """Match and count the instances of two maps; see `InstanceOverlaps.between` and `match`.
 

@@ -55,9 +55,15 @@ def relative_transforms(
 
 def _per_pixel(transform: Floats, scaling: Floats) -> Floats:
     """Return the 3 × 3 matrix that turns (x, y, 1) in pixels into a displacement in mm, for each transform."""
-    if transform.ndim != 3 or transform.shape[1:] != (4, 4) or scaling.shape != (4, 4):
-        raise InputError(f"transforms must have the shape (frames, 4, 4), not {transform.shape}; scaling (4, 4)")
+    _check_shapes(transform, scaling)
     return np.ascontiguousarray(((transform - np.eye(4)) @ scaling)[..., :3, [0, 1, 3]])
+
+
+def _check_shapes(transform: Floats, scaling: Floats) -> None:
+    if transform.ndim != 3 or transform.shape[1:] != (4, 4) or scaling.shape != (4, 4):
+        raise InputError(
+            f"transforms must have the shape (frames, 4, 4), not {transform.shape}; scaling (4, 4), not {scaling.shape}"
+        )
 
 
 _ERROR: dict[str, Any] = {
@@ -154,10 +160,14 @@ def transform_error(
         raise InputError(f"predicted transforms have the shape {guess.shape}, {true.shape} is expected")
     if not np.isfinite(guess).all():
         raise InputError("a predicted transform has an entry that is not a finite number")
-    difference = np.ascontiguousarray(((guess - true) @ np.asarray(scaling, np.float64))[..., :3, [0, 1, 3]])
-    if len(difference) == 0:
-        return transform_error.empty["no frames"]
     height, width = shape
+    if min(shape) < 1:
+        raise InputError(f"a frame has at least one pixel, not {height} × {width}")
+    to_mm = np.asarray(scaling, np.float64)
+    _check_shapes(true, to_mm)
+    if len(true) == 0:
+        return transform_error.empty["no frames"]
+    difference = np.ascontiguousarray(((guess - true) @ to_mm)[..., :3, [0, 1, 3]])
     total = sum(affine_error(matrix, height, width) for matrix in difference)
     return float(total / (len(true) * height * width))
 

@@ -5,15 +5,15 @@ How far it puts landmarks from their place is in `podium.metrics.points`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from podium.metrics._kernels.jacobians import determinants
+from podium.metrics._pairs import Spacing
 from podium.metrics.registry import declare
-from podium.model import UNDEFINED, Direction, InputError
+from podium.model import UNDEFINED, Direction, InputError, as_spacing
 
 __all__ = ["folded_share", "jacobian_determinants"]
 
@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def jacobian_determinants(
-    displacement: npt.ArrayLike, *, spacing_mm: Sequence[float] | None = None, differences: Differences = "central"
+    displacement: npt.ArrayLike, *, spacing_mm: Spacing | None = None, differences: Differences = "central"
 ) -> Floats:
     """Return det(I + ∇u) of a displacement field u at every voxel: the factor by which a volume grows there.
 
@@ -56,9 +56,7 @@ def jacobian_determinants(
         raise InputError("a displacement is not a finite number")
     if differences not in ("central", "corners"):
         raise InputError(f"differences are 'central' or 'corners', not {differences!r}")
-    spacing = np.ones(axes) if spacing_mm is None else np.asarray([*spacing_mm], np.float64)
-    if spacing.shape != (axes,) or not ((spacing > 0) & (spacing < np.inf)).all():
-        raise InputError(f"spacing must be {axes} positive numbers, not {spacing_mm}")
+    spacing = np.asarray(as_spacing(1.0 if spacing_mm is None else spacing_mm, axes))
     if axes == 2:
         field = np.concatenate([field, np.zeros_like(field[:1])])[..., None]
         spacing = np.append(spacing, 1.0)
@@ -83,7 +81,7 @@ def jacobian_determinants(
 def folded_share(
     displacement: npt.ArrayLike,
     *,
-    spacing_mm: Sequence[float] | None = None,
+    spacing_mm: Spacing | None = None,
     differences: Differences = "central",
     mask: npt.ArrayLike | None = None,
 ) -> float:

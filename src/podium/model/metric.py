@@ -123,16 +123,22 @@ class Metric(Generic[P, R]):
 
     @cached_property
     def _kind(self) -> type | None:
-        """Return the type of the first argument, if that is what its `between` measures of two masks."""
+        """Return the type of the first argument, if that is a measured pair and no array: it has ways to be made."""
         names = getattr(self.function, "__globals__", {})
         for parameter in inspect.signature(self.function).parameters.values():
             kind = names.get(parameter.annotation) if isinstance(parameter.annotation, str) else parameter.annotation
-            return kind if isinstance(kind, type) and hasattr(kind, "between") else None
+            return kind if isinstance(kind, type) and _makers(kind) else None
         return None
 
     def _misuse(self, *given: Any) -> InputError:
         assert self._kind is not None
-        kind = self._kind.__name__
+        kind, makers = self._kind.__name__, _makers(self._kind)
         what = ", ".join(type(value).__name__ for value in given) or "nothing"
-        advice = f"Call {self.name}({kind}.between(reference, prediction))"
+        made = "between(reference, prediction)" if "between" in makers else f"{makers[0]}(…)"
+        advice = f"Call {self.name}({kind}.{made})"
         return InputError(f"{self.name} takes a pair that is measured already ({kind}), not {what}", advice=advice)
+
+
+def _makers(kind: type) -> list[str]:
+    """Return the names of the public class methods of a type: the ways to make one."""
+    return [name for name, value in vars(kind).items() if isinstance(value, classmethod) and not name.startswith("_")]
