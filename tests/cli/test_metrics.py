@@ -28,6 +28,7 @@ def test_one_tells_everything(run, metric):
     assert metric.formula
     for word in (*metric.formula.split(), *metric.empty, *metric.same_as, *" ".join(metric.same_as.values()).split()):
         assert word in shown
+    assert ("same as no peer that was tried" in shown) == (not metric.same_as)
     if any(math.isnan(value) for value in metric.empty.values()):
         assert "undefined" in shown
 

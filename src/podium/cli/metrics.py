@@ -86,6 +86,8 @@ def _facts(metric: Metric[..., Any]) -> Iterator[tuple[str, str]]:
     yield "empty", empty or "no exception"
     for peer, call in metric.same_as.items():
         yield "same as", f"{peer}: {call}"
+    if not metric.same_as:
+        yield "same as", "no peer that was tried"
     yield "call", _signature(metric)
 
 

@@ -247,7 +247,7 @@ def _prepared(
 ) -> tuple[npt.NDArray[Any], Integers | None, npt.NDArray[np.int64]]:
     """Return a map as the kernel wants it, the labels that its values stand for if not themselves, and a table."""
     volume = np.ascontiguousarray(array[None] if array.ndim == 2 else array, dtype)
-    highest, labels = int(volume.max()), None
+    highest, labels = int(volume.max(initial=0)), None
     if highest > _LARGEST_TABLE:
         values, places = np.unique(np.append(volume, dtype.type(0)), return_inverse=True)
         volume, labels = places[:-1].reshape(volume.shape).astype(dtype), values.astype(np.int64)
