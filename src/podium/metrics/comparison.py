@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+import numpy as np
+
 from podium.metrics._pairs import Labels, Regions, Spacing, as_regions, pair_up
 from podium.metrics.bands import boundary_bands
 from podium.metrics.instances import InstanceOverlaps
@@ -134,12 +136,12 @@ def _more(
         pair = pair_up(reference, prediction, spacing_mm=spacing_mm)
         spacing = pair.spacing[::-1] if pair.reversed_axes else pair.spacing
         for name, labels in as_regions(regions).items():
-            masks = pair.masks(labels)
-            overlaps = InstanceOverlaps.between(*masks, spacing_mm=spacing)
+            one, two = (mask if mask.size else np.zeros((1,) * mask.ndim, bool) for mask in pair.masks(labels))
+            overlaps = InstanceOverlaps.between(one, two, spacing_mm=spacing)
             result[name] |= {
                 "instances": InstanceCounts.of(overlaps, overlaps.match(inclusive=False)),
                 "segmentation_average_precision": InstanceCounts.at_thresholds(overlaps),
-                "lesions": LesionComparison.by_contact(*masks, spacing_mm=spacing, boundary=boundary),
+                "lesions": LesionComparison.by_contact(one, two, spacing_mm=spacing, boundary=boundary),
             }
     return result
 
