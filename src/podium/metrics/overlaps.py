@@ -255,7 +255,7 @@ def relative_volume_difference(overlap: Overlap) -> float:
     symmetric=True,
     empty={"both": 1.0, "reference": 0.0, "prediction": 0.0},
     formula="1 − ||P| − |R|| / (|P| + |R|)",
-    same_as={"SimpleITK": "1 − |GetVolumeSimilarity()| / 2, whose own value is 2(|P| − |R|) / (|P| + |R|)"},
+    same_as={"SimpleITK": "1 − |GetVolumeSimilarity()| / 2, whose own value is 2(first − second) / (first + second)"},
 )
 def volume_similarity(overlap: Overlap) -> float:
     """Return 1 − ||P| − |R|| / (|P| + |R|): how alike two volumes are, wherever they lie.
