@@ -13,8 +13,8 @@ from podium.metrics._rows import as_weights
 from podium.metrics.classification import mean_over_defined
 from podium.metrics.detection import Detections, ImageDetections, Interpolation, detection_average_precision
 from podium.metrics.panoptic import THRESHOLDS
-from podium.metrics.registry import declare
-from podium.model import UNDEFINED, Direction, InputError
+from podium.metrics.registry import A_SHARE, declare
+from podium.model import UNDEFINED, InputError
 
 __all__ = ["BoxSet", "average_precisions_of_boxes", "box_overlaps", "mean_average_precision"]
 
@@ -124,11 +124,7 @@ def average_precisions_of_boxes(
 @declare(
     title="Mean average precision",
     family="boxes",
-    unit="",
-    minimum=0.0,
-    maximum=1.0,
-    direction=Direction.HIGHER,
-    perfect=1.0,
+    **A_SHARE,
     symmetric=False,
     empty={"no references": UNDEFINED},
     formula="mean over classes and thresholds 0.5, 0.55 … 0.95 of average precision",

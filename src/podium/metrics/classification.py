@@ -15,7 +15,7 @@ import numpy.typing as npt
 from podium.metrics._quotients import quotient
 from podium.metrics._rows import as_weights, weighted_mean
 from podium.metrics.decisions import BinaryCounts, f_beta, true_positive_rate
-from podium.metrics.registry import declare
+from podium.metrics.registry import A_SHARE, declare
 from podium.model import UNDEFINED, Direction, InputError
 
 __all__ = [
@@ -168,11 +168,7 @@ def kappas(confusion: npt.ArrayLike, *, disagreement: Disagreement = "any") -> F
 
 _SHARE: dict[str, Any] = {
     "family": "classification",
-    "unit": "",
-    "minimum": 0.0,
-    "maximum": 1.0,
-    "direction": Direction.HIGHER,
-    "perfect": 1.0,
+    **A_SHARE,
     "symmetric": True,
     "empty": {"no samples": UNDEFINED},
 }

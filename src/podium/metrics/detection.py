@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from podium.metrics._kernels import scored as kernels
 from podium.metrics._rows import as_weights
-from podium.metrics.registry import declare
-from podium.model import UNDEFINED, Direction, InputError
+from podium.metrics.registry import A_SHARE, declare
+from podium.model import UNDEFINED, InputError
 
 __all__ = [
     "Detections",
@@ -267,11 +267,7 @@ def froc_sensitivities(
 
 _SHARE: dict[str, Any] = {
     "family": "detections",
-    "unit": "",
-    "minimum": 0.0,
-    "maximum": 1.0,
-    "direction": Direction.HIGHER,
-    "perfect": 1.0,
+    **A_SHARE,
     "symmetric": False,
     "empty": {"no references": UNDEFINED},
 }

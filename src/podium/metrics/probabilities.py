@@ -16,7 +16,7 @@ from scipy.stats import rankdata
 
 from podium.metrics._kernels.thresholds import areas_under_roc, average_precisions
 from podium.metrics._rows import as_samples, weighted_mean
-from podium.metrics.registry import declare
+from podium.metrics.registry import A_SHARE, declare
 from podium.model import UNDEFINED, Direction, InputError
 
 __all__ = [
@@ -33,11 +33,7 @@ Floats = npt.NDArray[np.float64]
 
 _SCORE: dict[str, Any] = {
     "family": "probabilities",
-    "unit": "",
-    "minimum": 0.0,
-    "maximum": 1.0,
-    "direction": Direction.HIGHER,
-    "perfect": 1.0,
+    **A_SHARE,
     "symmetric": False,
 }
 LOSS: dict[str, Any] = _SCORE | {"direction": Direction.LOWER, "perfect": 0.0, "empty": {"no samples": UNDEFINED}}
