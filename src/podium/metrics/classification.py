@@ -342,8 +342,8 @@ def cohen_kappa(
 
     Examples
     --------
-    >>> float(cohen_kappa([0, 0, 1, 2], [0, 1, 1, 2], disagreement="linear"))
-    0.75
+    >>> round(float(cohen_kappa([0, 0, 1, 2], [0, 1, 1, 2], disagreement="linear")), 4)
+    0.7143
     """
     matrix = confusion_matrix(reference, prediction, classes=classes, weights=weights)
     return kappas(matrix, disagreement=disagreement)
