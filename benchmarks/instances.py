@@ -71,14 +71,14 @@ def rows(folder: Path) -> list[Row]:
             )
             best = best_of(
                 {"podium": lambda pair=pair: panoptic_quality(InstanceCounts.between(*pair)), PEER: lambda: ask("run")},
-                rounds=3,
+                rounds=7,
                 seconds=20,
             )
             result.append(_row(f"panoptic quality of {many}, from {kind}", best))
         theirs, ours = ask(f"matching {folder / 'instances.npz'}"), _matched(maps)
         assert ours == theirs["tp"], f"{ours} pairs are matched, panoptica has {theirs['tp']}"
         contenders = {"podium": lambda: _matched(maps), PEER: lambda: ask("run")}
-        result.append(_row(f"matching of {many}", best_of(contenders, rounds=3, seconds=20)))
+        result.append(_row(f"matching of {many}", best_of(contenders, rounds=7, seconds=20)))
     return result
 
 

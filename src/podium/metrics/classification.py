@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.metrics._quotients import quotient
-from podium.metrics._rows import as_weights, weighted_mean
+from podium.metrics._rows import as_array, as_weights, weighted_mean
 from podium.metrics.decisions import BinaryCounts, f_beta, true_positive_rate
 from podium.metrics.registry import A_SHARE, declare
 from podium.model import UNDEFINED, Direction, InputError
@@ -77,7 +77,7 @@ def confusion_matrix(
     array([[1, 1],
            [0, 1]])
     """
-    one, two = np.asarray(reference).reshape(-1), np.asarray(prediction).reshape(-1)
+    one, two = as_array(reference).reshape(-1), as_array(prediction).reshape(-1)
     _check(one, two)
     known = np.unique(np.concatenate([one, two])) if classes is None else np.asarray(classes)
     if known.size != np.unique(known).size:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from podium.metrics._kernels.counting import moments
 from podium.metrics._pairs import MASK, Labels, Regions, Spacing, as_regions, mask_labels, pair_up, which_empty
-from podium.metrics._rows import as_weights, weighted_mean, weighted_percentile
+from podium.metrics._rows import as_numbers, as_weights, weighted_mean, weighted_percentile
 from podium.metrics.registry import AN_ERROR, declare
 from podium.model import UNDEFINED, InputError
 
@@ -128,7 +128,7 @@ def landmark_errors(reference: npt.ArrayLike, prediction: npt.ArrayLike) -> Floa
         Points in mm, shape (points, axes). Every coordinate must be finite: a missing landmark is a failure with a
         price, not a number.
     """
-    one, two = np.asarray(reference, np.float64), np.asarray(prediction, np.float64)
+    one, two = as_numbers(reference), as_numbers(prediction)
     if one.shape != two.shape or one.ndim != 2:
         raise InputError(f"landmarks must be two lists of points of equal shape, not {one.shape} and {two.shape}")
     if not (np.isfinite(one).all() and np.isfinite(two).all()):
