@@ -40,7 +40,8 @@ def evaluator(kind: str) -> Panoptica_Evaluator:
 def evaluated(kind: str, prediction: np.ndarray, reference: np.ndarray) -> dict[str, float]:
     """Return the qualities of two maps."""
     result = evaluator(kind).evaluate(prediction, reference, verbose=False)["ungrouped"]
-    return {name: float(getattr(result, name)) for name in ("pq", "sq", "rq", "tp", "prec", "rec")}
+    names = ("pq", "sq", "rq", "tp", "prec", "rec") if result.tp else ("pq", "sq", "rq", "tp")  # else they may raise
+    return {name: float(getattr(result, name)) for name in names}
 
 
 def matched(prediction: np.ndarray, reference: np.ndarray) -> dict[str, float]:
