@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Independent implementations to check against (MONAI with PyTorch, MedPy, DeepMind's surface-distance): about 1 GB.
+# Independent implementations to check against (MONAI and TorchMetrics with PyTorch, MedPy, scikit-learn …): about 1.3 GB.
 # `make test PEERS=` leaves them out; the tests that need them then say that they were skipped.
 PEERS ?= peers
 BOTH_CORES := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
@@ -44,13 +44,19 @@ lint: $(VENV)/.dev
 soak: $(VENV)/.dev
 	$(BIN)/python benchmarks/soak.py
 
-bench: $(VENV)/.dev-peers
+bench: $(VENV)/.dev-peers $(VENV)-panoptica/.made
 	$(BIN)/python benchmarks/run.py $(PARTS)
 
 # Every reader with damaged files: no crash, no hang, no more memory than it says. What goes wrong is kept and named.
 INPUTS ?= 100000
 fuzz: $(VENV)/.dev
 	$(BIN)/python tests/fuzz/run.py --inputs $(INPUTS)
+
+# Panoptica needs older versions of NumPy and cc3d than Podium is tested with: it gets an environment of its own.
+$(VENV)-panoptica/.made:
+	$(PYTHON) -m venv $(VENV)-panoptica
+	$(VENV)-panoptica/bin/python -m pip install --quiet panoptica==2.1.7
+	@touch $@
 
 $(VENV)/.base: pyproject.toml constraints.txt
 	$(call environment)
@@ -83,4 +89,4 @@ define debian
 endef
 
 clean:
-	rm -rf $(VENV) build dist demo-run bench-results .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-panoptica build dist demo-run bench-results .mypy_cache .ruff_cache .pytest_cache .hypothesis

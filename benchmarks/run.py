@@ -23,8 +23,10 @@ warnings.simplefilter("ignore")  # peers use deprecated names
 
 import algorithms
 import certainty
+import instances
 import nibabel
 import numpy as np
+import probabilities
 import ranking
 import raters
 import report
@@ -280,9 +282,11 @@ def main() -> None:
             "displacements": lambda: displacements(folder),
             "tusrec": lambda: tusrec.rows(folder),
             "trackrad": trackrad.rows,
+            "instances": lambda: instances.rows(folder),
             "ranking": ranking.rows,
             "certainty": certainty.rows,
             "raters": lambda: raters.rows(folder),
+            "probabilities": probabilities.rows,
             "report": report.rows,
             "scale": lambda: scale.rows(cases, folder),
             "algorithms": algorithms.rows,

@@ -290,7 +290,20 @@ def test_the_front_door_opens_at_once():
 
 
 def test_peers_are_never_imported_by_the_package():
-    peers = ("monai", "torch", "medpy", "surface_distance", "sklearn", "torchmetrics", "SimpleITK")
+    peers = (
+        "monai",
+        "torch",
+        "medpy",
+        "surface_distance",
+        "sklearn",
+        "skimage",
+        "torchmetrics",
+        "pingouin",
+        "statsmodels",
+        "panoptica",
+        "pycocotools",
+        "SimpleITK",
+    )
     for path in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Import | ast.ImportFrom):

@@ -13,6 +13,7 @@ from shared_data import PROJECT
 from sixth_challenge import Landmarks
 
 import podium
+import podium.metrics
 from podium.cli import app
 from podium.model import InputError
 
@@ -74,6 +75,7 @@ CALLS = {
     "rank": "podium.rank",
     "report": "podium.Ranking.report",
     "compare": "podium.compare",
+    "metrics": "podium.metrics.metrics",
     "raters": "podium.agreement",
     "verify": "podium.Run.verify",
 }

@@ -11,6 +11,7 @@ from podium.challenges import challenges, chosen_challenge, get_challenge
 from podium.challenges.baselines import demo_algorithms
 from podium.io import MAX_VOXELS, read_label_map
 from podium.metrics import LabelMapComparison, compare_label_maps, surface_dice
+from podium.metrics.comparison import Also
 from podium.metrics.surface import Boundary
 from podium.model import Challenge, InputError
 from podium.ranking import Ranking
@@ -141,10 +142,11 @@ def compare(
     regions: Mapping[str, Sequence[int]] | None = None,
     tolerances_mm: Sequence[float] = (1.0,),
     boundary: Boundary = "surfel",
+    also: Sequence[Also] = (),
     figure: AnyPath | None = None,
     max_voxels: int | None = None,
 ) -> LabelMapComparison:
-    """Compare two label maps by every metric.
+    """Compare two label maps by every metric of overlap, surfaces and centres; of shape and instances where asked for.
 
     Parameters
     ----------
@@ -156,6 +158,8 @@ def compare(
         At which tolerances surface Dice is measured.
     boundary
         "surfel" for surface elements weighted by area, "voxel" for boundary voxels of equal weight.
+    also
+        "shape" for boundary IoU, centrelines and topology; "instances" for connected components, matched and priced.
     figure
         A .png, .pdf or .svg file to draw both to.
     max_voxels
@@ -166,7 +170,9 @@ def compare(
 
         check_name(Path(figure))
     truth, guess = (read_label_map(Path(path), max_voxels=max_voxels or MAX_VOXELS) for path in (reference, prediction))
-    compared = compare_label_maps(truth, guess, regions=regions, tolerances_mm=tuple(tolerances_mm), boundary=boundary)
+    compared = compare_label_maps(
+        truth, guess, regions=regions, tolerances_mm=tuple(tolerances_mm), boundary=boundary, also=also
+    )
     if figure is not None:
         from podium.report import figures
 

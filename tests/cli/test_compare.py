@@ -9,7 +9,7 @@ import pytest
 import podium
 from podium.io import read_label_map, write_label_map
 from podium.metrics import compare, metrics
-from podium.model import LabelMap
+from podium.model import InputError, LabelMap
 
 
 @pytest.fixture
@@ -38,6 +38,38 @@ def test_compare_prints_every_metric_of_every_label(run, pair):
             assert metric.title in result.stdout
     assert "2: the prediction is empty; values are those declared for that case." in result.stdout
     assert "12 × 12 × 12 voxels of 1 × 1 × 2 mm; boundary: surfel" in result.stdout
+
+
+def test_shape_and_instances_are_measured_where_asked_for(run, pair):
+    plain = json.loads(run("compare", *pair, "--json").stdout)["regions"]["1"]["metrics"]
+    result = run("compare", *pair, "--json", "--also", "shape", "--also", "instances")
+    assert result.exit_code == 0, result.output
+    regions = json.loads(result.stdout)["regions"]
+    more = regions["1"]["metrics"]
+    families = ("boundary", "centreline", "topology", "instances", "lesions")
+    names = {metric.name for metric in metrics() if metric.family in families}
+    assert {name.partition("@")[0] for name in more} == {name.partition("@")[0] for name in plain} | names
+    assert not names & set(plain)
+    assert {name: more[name] for name in plain} == plain
+    assert more["panoptic_quality"]["value"] == more["intersection_over_union"]["value"] == 0.6  # one cube, shifted
+    assert more["segmentation_average_precision"]["value"] == pytest.approx(0.3)  # at 0.5, 0.55 and 0.6 of ten
+    assert more["lesion_wise_dice"]["value"] == more["dice"]["value"]
+    assert more["lesion_wise_surface_dice@1mm"]["value"] == pytest.approx(more["surface_dice@1mm"]["value"])
+    assert more["betti_error"]["value"] == 0
+    assert 0 < more["boundary_iou"]["value"] < 1
+    assert regions["2"]["metrics"]["detection_precision"] == {
+        "value": None,
+        "status": "undefined",
+        "unit": "",
+        "direction": "higher is better",
+    }
+    for shape in ((3, 4), (3, 4, 5)):
+        nothing = compare(*np.zeros((2, *shape), np.uint8), regions={"x": 1}, also=("shape", "instances"))["x"]
+        values = {measured.name: measured.value for measured in nothing.values}
+        assert values["panoptic_quality"] == values["lesion_wise_dice"] == values["centreline_dice"] == 1
+    assert run("compare", *pair, "--also", "colour").exit_code == 2
+    with pytest.raises(InputError, match="'shape' or 'instances'"):
+        compare(*map(read_label_map, pair), regions={"x": 1}, also=("colour",))
 
 
 def test_compare_writes_json_that_any_program_reads(run, pair):

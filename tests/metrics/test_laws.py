@@ -1,5 +1,7 @@
 """Every declared metric obeys every law, and every law can fail."""
 
+from itertools import count
+
 import laws
 import numpy as np
 import pytest
@@ -17,6 +19,8 @@ _GOOD = {
     "perfect": 1.0,
     "symmetric": True,
     "empty": {"both": 1.0, "reference": 0.0, "prediction": 0.0},
+    "formula": "2|R ∩ P| / (|R| + |P|)",
+    "same_as": {},
 }
 
 
@@ -35,7 +39,9 @@ def test_every_family_has_laws():
     assert {metric.family for metric in metrics()} == set(laws.FAMILIES)
 
 
+_CALLS = count()
 BROKEN = {
+    laws.declares_everything: planted(dice.function, formula=""),
     laws.stays_in_range: planted(lambda overlap: 2 * dice(overlap) - 1),
     laws.knows_the_perfect: planted(lambda overlap: 0.9 * dice(overlap)),
     laws.is_symmetric_where_declared: planted(lambda overlap: overlap.common / overlap.reference),
@@ -49,6 +55,19 @@ BROKEN = {
     laws.only_rises_with_tolerance: planted(
         lambda distances, *, tolerance_mm=1.0: 1 - surface_dice(distances, tolerance_mm=tolerance_mm), family="surface"
     ),
+    laws.takes_weights_as_repetitions: planted(
+        lambda reference, prediction, *, weights=None: (
+            np.abs(np.subtract(reference, prediction)).max(initial=0.0) * np.ones(np.shape(weights)[:-1])
+        ),
+        family="regression",
+    ),
+    laws.refuses_bad_options: planted(
+        lambda reference, prediction, *, percentile=95.0: (
+            float(np.percentile(np.subtract(reference, prediction), percentile)) if len(reference) else np.nan
+        ),
+        family="regression",
+    ),
+    laws.does_not_depend_on_layout_threads_or_calls: planted(lambda overlap: dice(overlap) / (2 + next(_CALLS))),
 }
 
 
@@ -56,6 +75,40 @@ BROKEN = {
 def test_a_broken_metric_fails_its_law(law):
     with pytest.raises(AssertionError):
         law(BROKEN[law])
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"title": " "},
+        {"formula": " "},
+        {"unit": "inch"},
+        {"minimum": 1.0},
+        {"direction": "higher"},
+        {"direction": Direction.LOWER},
+        {"perfect": 0.5},
+        {"same_as": {"MedPy": ""}},
+        {"same_as": {"": "dc"}},
+    ],
+    ids=str,
+)
+def test_every_word_of_a_declaration_counts(fault):
+    laws.declares_everything(planted(dice.function))
+    with pytest.raises(AssertionError):
+        laws.declares_everything(planted(dice.function, **fault))
+
+
+@pytest.mark.parametrize("word", _GOOD)
+def test_no_word_may_be_left_out(word):
+    with pytest.raises(TypeError, match=word):
+        declare(**{key: value for key, value in _GOOD.items() if key != word}, registry={})
+
+
+def test_an_empty_case_is_not_forgotten():
+    with pytest.raises(AssertionError, match="of which nothing is declared"):
+        laws.gives_what_it_declares_for_nothing(
+            planted(lambda overlap: np.nan if overlap.empty else 1.0, empty={"both": 1.0, "reference": 0.0})
+        )
 
 
 def test_asymmetry_must_be_declared_too():
@@ -79,7 +132,7 @@ def test_a_misspelt_metric_is_recognised():
     assert get_metric("dice") is dice
     with pytest.raises(InputError, match="Did you mean 'hausdorff_distance'"):
         get_metric("haussdorf_distance")
-    with pytest.raises(InputError, match="There are: average_symmetric"):
+    with pytest.raises(InputError, match=r"There are: .*, average_symmetric_surface_distance, "):
         get_metric("xyz")
 
 

@@ -17,6 +17,7 @@ from podium.metrics import (
     relative_volume_difference,
     sensitivity,
     volume_difference,
+    volume_similarity,
 )
 from podium.model import LabelMap
 
@@ -32,6 +33,7 @@ def test_by_hand():
     assert prediction_volume(counts) == 12
     assert volume_difference(counts) == 4
     assert relative_volume_difference(counts) == 0.5
+    assert volume_similarity(counts) == 1 - 2 / 10
 
 
 def test_a_missed_structure_is_never_better_than_a_found_one():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from podium.metrics import Centres, centre_distance, centres, landmark_error
+from podium.metrics import Centres, centre_distance, centres, landmark_error, landmark_error_percentile, landmark_errors
 from podium.model import InputError, LabelMap
 
 
@@ -38,6 +38,16 @@ def test_landmarks_by_hand():
     assert landmark_error([[0, 0, 0], [1, 2, 3]], [[0, 3, 4], [1, 2, 3]]) == 2.5
     assert landmark_error([[1, 1]], [[4, 5]]) == 5
     assert np.isnan(landmark_error(np.zeros((0, 3)), np.zeros((0, 3))))
+
+
+def test_errors_of_single_landmarks_and_their_percentiles():
+    reference, prediction = [[0, 0], [0, 0], [0, 0], [9, 9]], [[3, 4], [0, 2], [1, 0], [9, 9]]
+    assert landmark_errors(reference, prediction).tolist() == [5, 2, 1, 0]
+    for percentile, expected in ((0, 0), (50, 1.5), (75, 2.75), (100, 5)):
+        assert landmark_error_percentile(reference, prediction, percentile=percentile) == expected
+    weights = [[1, 1, 1, 1], [1, 0, 0, 0], [0, 1, 2, 1]]
+    assert landmark_error(reference, prediction, weights=weights).tolist() == [2, 5, 1]
+    assert landmark_error_percentile(reference, prediction, percentile=50, weights=weights).tolist() == [1.5, 5, 1]
 
 
 @pytest.mark.parametrize(

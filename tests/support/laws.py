@@ -1,158 +1,38 @@
 """Laws that every metric must obey, whatever it measures; each raises AssertionError where a metric breaks it.
 
-A family of metrics says what its data are and how they may be changed without changing the value. A law is then the
-same for all families.
+A family of metrics says what its data are and how they may be changed without changing the value (`families`). A law is
+then the same for all families.
 """
 
 from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from itertools import permutations, product
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+from families import FAMILIES, Family
 
-from podium.metrics import Centres, Overlap, SurfaceDistances
-from podium.model import Metric
+from podium.model import Direction, InputError, Metric
 
-
-@dataclass(frozen=True)
-class Family:
-    """How to make data for a family of metrics.
-
-    `measure` calls a metric; `pairs` yields references and predictions; `equivalents` yields pairs that must give the
-    same value; `nothing` makes the pair of each empty case; `scaled` measures with all lengths multiplied.
-    """
-
-    measure: Callable[..., float]
-    pairs: Callable[[], Iterator[tuple[Any, Any]]]
-    equivalents: Callable[[Any, Any], Iterator[tuple[Any, ...]]] = lambda *_: iter(())
-    nothing: dict[str, tuple[Any, Any]] = field(default_factory=dict)
-    scaled: Callable[..., float] | None = None
+UNITS = {"": 0, "dB": 0, "mm": 1, "mm³": None}
+"""The power of a length that a unit is; a volume has that of the axes."""
 
 
-SPACING = (0.7, 1.3, 2.9)
-
-
-def _mask_pairs() -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    generator = np.random.default_rng(0)
-    for shape in ((6, 7), (5, 4, 6), (1, 5, 6)):
-        for densities in ((0.3, 0.3), (0.05, 0.6), (1.0, 0.2)):
-            masks = [generator.random(shape) < density for density in densities]
-            masks[0].flat[0] = masks[1].flat[-1] = True  # neither is empty
-            yield masks[0], masks[1]
-
-
-def _turned(reference: np.ndarray, prediction: np.ndarray) -> Iterator[tuple[Any, ...]]:
-    """Yield the pair flipped and with its axes permuted, and the spacing that goes with it."""
-    dimensions = reference.ndim
-    for order, flips in product(permutations(range(dimensions)), product((1, -1), repeat=dimensions)):
-        index = tuple(slice(None, None, flip) for flip in flips)
-        yield *(mask.transpose(order)[index] for mask in (reference, prediction)), tuple(SPACING[k] for k in order)
-
-
-_EMPTY, _SOME = np.zeros((4, 5, 3), bool), np.ones((4, 5, 3), bool)
-
-
-def _segmentation(kind: Any, **options: Any) -> Family:
-    def measure(metric, reference, prediction, spacing=None, **arguments):
-        spacing = spacing or SPACING[: reference.ndim]
-        return metric(kind.between(reference, prediction, spacing_mm=spacing, **options), **arguments)
-
-    def scaled(metric, reference, prediction, factor, **arguments):
-        return measure(metric, reference, prediction, tuple(factor * s for s in SPACING[: reference.ndim]), **arguments)
-
-    return Family(
-        measure=measure,
-        pairs=_mask_pairs,
-        equivalents=_turned,
-        nothing={"both": (_EMPTY, _EMPTY), "reference": (_EMPTY, _SOME), "prediction": (_SOME, _EMPTY)},
-        scaled=scaled,
-    )
-
-
-def _number_pairs() -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    generator = np.random.default_rng(1)
-    for size in (2, 3, 50):
-        yield generator.normal(3, 2, size), generator.normal(2, 3, size)
-
-
-def _class_pairs() -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    generator = np.random.default_rng(2)
-    for size in (1, 7, 50):
-        yield generator.integers(0, 4, size), generator.integers(0, 3, size)
-
-
-def _shuffled(reference: np.ndarray, prediction: np.ndarray) -> Iterator[tuple[Any, ...]]:
-    for seed in range(3):
-        order = np.random.default_rng(seed).permutation(len(reference))
-        yield reference[order], prediction[order]
-
-
-def _landmark_pairs() -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    generator = np.random.default_rng(3)
-    for size in (1, 20):
-        yield generator.normal(0, 9, (size, 3)), generator.normal(0, 9, (size, 3))
-
-
-def _transform_pairs() -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    generator = np.random.default_rng(4)
-    for frames in (1, 3):
-        poses = np.broadcast_to(np.eye(4), (2, frames, 4, 4)).copy()
-        poses[..., :3, :] += generator.normal(0, 0.1, (2, frames, 3, 4))
-        yield poses[0], poses[1]
-
-
-def _reconstruct(metric: Metric, reference: np.ndarray, prediction: np.ndarray, scale: float = 1.0) -> float:
-    """Measure transforms of a 4 × 5 image, as transforms or as the displacements that they make."""
-    scaling = np.diag([0.5, 0.4, 1.0, 1.0])
-    if scale != 1:
-        scaling = np.diag([scale, scale, scale, 1.0]) @ scaling
-        reference, prediction = reference.copy(), prediction.copy()
-        reference[:, :3, 3] *= scale
-        prediction[:, :3, 3] *= scale
-    if "predicted" in inspect.signature(metric.function).parameters:
-        return metric(reference, prediction, scaling=scaling, shape=(4, 5))
-    y, x = np.mgrid[1:5, 1:6].reshape(2, -1)
-    pixels = scaling @ np.stack([x, y, 0 * x, np.ones(x.size)])
-    fields = [((transform - np.eye(4)) @ pixels)[:3] for transform in prediction]
-    return metric(reference, iter(fields), scaling=scaling, width=5)
-
-
-def _call(metric: Metric, reference: Any, prediction: Any, **arguments: Any) -> float:
-    return float(metric(reference, prediction, **arguments))
-
-
-FAMILIES: dict[str, list[Family]] = {
-    "overlap": [_segmentation(Overlap)],
-    "surface": [_segmentation(SurfaceDistances, boundary="surfel"), _segmentation(SurfaceDistances, boundary="voxel")],
-    "centres": [_segmentation(Centres)],
-    "regression": [
-        Family(_call, _number_pairs, _shuffled, {"no samples": ([], []), "constant": ([1, 1, 1], [1, 2, 3])})
-    ],
-    "classification": [Family(_call, _class_pairs, _shuffled, {"no samples": ([], [])})],
-    "landmarks": [
-        Family(
-            _call,
-            _landmark_pairs,
-            _shuffled,
-            {"no landmarks": (np.zeros((0, 3)), np.zeros((0, 3)))},
-            lambda metric, a, b, factor: metric(a * factor, b * factor),
-        )
-    ],
-    "reconstruction": [
-        Family(
-            _reconstruct,
-            _transform_pairs,
-            lambda *_: iter(()),
-            {"no frames": (np.zeros((0, 4, 4)), np.zeros((0, 4, 4)))},
-            _reconstruct,
-        )
-    ],
-}
+def declares_everything(metric: Metric) -> None:
+    assert metric.title.strip(), "it has no title"
+    assert metric.formula.strip(), "it has no formula"
+    assert metric.unit in UNITS, f"{metric.unit!r} is no unit"
+    assert metric.minimum < metric.maximum, f"its range is [{metric.minimum}, {metric.maximum}]"
+    assert isinstance(metric.direction, Direction), f"{metric.direction!r} is no direction"
+    best = {Direction.HIGHER: metric.maximum, Direction.LOWER: metric.minimum, Direction.ZERO: 0.0}
+    if metric.perfect is not None:
+        assert metric.perfect == best[metric.direction], f"the perfect {metric.perfect} is not the best of its range"
+    for peer, call in metric.same_as.items():
+        assert peer.strip(), "a peer has no name"
+        assert call.strip(), f"it is not said what to call of {peer}"
 
 
 def _same(one: float, two: float) -> bool:
@@ -183,8 +63,10 @@ def is_symmetric_where_declared(metric: Metric) -> None:
     same = [
         _same(family.measure(metric, reference, prediction), family.measure(metric, prediction, reference))
         for family, reference, prediction in _cases(metric)
+        if family.exchangeable
     ]
-    assert all(same) == metric.symmetric, f"symmetric: {all(same)}, declared: {metric.symmetric}"
+    symmetric = bool(same) and all(same)
+    assert symmetric == metric.symmetric, f"symmetric: {symmetric}, declared: {metric.symmetric}"
 
 
 def does_not_depend_on_orientation_or_order(metric: Metric) -> None:
@@ -195,7 +77,7 @@ def does_not_depend_on_orientation_or_order(metric: Metric) -> None:
 
 
 def follows_its_unit(metric: Metric) -> None:
-    power = {"": 0, "mm": 1, "mm³": None}[metric.unit]
+    power = UNITS[metric.unit]
     for family, reference, prediction in _cases(metric):
         if family.scaled is None:
             continue
@@ -214,6 +96,9 @@ def gives_what_it_declares_for_nothing(metric: Metric) -> None:
             value = family.measure(metric, *family.nothing[case])
             assert _same(value, declared), f"{value} for {case!r}, {declared} is declared"
             assert math.isnan(declared) or metric.minimum <= declared <= metric.maximum
+        for case in set(family.nothing) - set(metric.empty):
+            value = family.measure(metric, *family.nothing[case])
+            assert metric.minimum <= value <= metric.maximum, f"{value} for {case!r}, of which nothing is declared"
 
 
 def only_rises_with_tolerance(metric: Metric) -> None:
@@ -224,11 +109,88 @@ def only_rises_with_tolerance(metric: Metric) -> None:
         assert values == sorted(values), f"{values} falls as the tolerance grows"
 
 
+def takes_weights_as_repetitions(metric: Metric) -> None:
+    generator = np.random.default_rng(8)
+    for family, reference, prediction in _cases(metric):
+        if not family.weighted:
+            continue
+        weights = generator.integers(0, 3, (4, 1, len(reference)))
+        weights[0] = 0
+        values = family.measure(metric, reference, prediction, weights=weights)
+        assert np.shape(values) == (4, 1), f"{np.shape(values)} values for 4 × 1 sets of weights"
+        for value, weight in zip(np.ravel(values), weights[:, 0], strict=True):
+            repeated = family.measure(metric, *(np.repeat(side, weight, axis=0) for side in (reference, prediction)))
+            assert _same(float(value), float(repeated)), f"{value} with weights, {repeated} with repeated rows"
+
+
+BAD: dict[str, Any] = {
+    "beta": 0.0,
+    "bins": 0,
+    "classes": (1, 1),
+    "data_range": 0.0,
+    "differences": "forward",
+    "disagreement": "cubic",
+    "floor": 1.0,
+    "form": "4,1",
+    "interpolation": "nearest",
+    "k": 0,
+    "mask": np.ones((1, 2, 3, 4, 5), bool),
+    "most": 0,
+    "percentile": 0.95,
+    "price_mm": -1.0,
+    "rates": (-1.0,),
+    "scaling": np.eye(3),
+    "shape": (0, 5),
+    "sigma": 0.0,
+    "spacing_mm": {1.0, 2.0},
+    "threshold": 1.0,
+    "thresholds": (np.nan,),
+    "tolerance_mm": -1.0,
+    "width": 0,
+}
+"""A value of each option that no metric can use. Of a yes or no there is none."""
+
+
+def refuses_bad_options(metric: Metric) -> None:
+    parameters = inspect.signature(metric.function).parameters.values()
+    options = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.annotation != "bool"]
+    for family in FAMILIES[metric.family]:
+        for pair in (next(family.pairs()), *family.nothing.values()):
+            for option in options:
+                value = BAD[option] if option != "weights" else np.ones(len(pair[0]) + 7)
+                try:
+                    family.measure(metric, *pair, **{option: value})
+                except InputError:
+                    continue
+                raise AssertionError(f"{option}={value} is taken, of {pair}")
+
+
+LAYOUTS = (
+    np.asfortranarray,
+    lambda array: np.repeat(array, 2, axis=-1)[..., ::2],
+    lambda array: np.flip(np.flip(array).copy()),
+    lambda array: np.frombuffer(array.tobytes(), array.dtype).reshape(array.shape),  # read-only
+)
+
+
+def does_not_depend_on_layout_threads_or_calls(metric: Metric) -> None:
+    for family in FAMILIES[metric.family]:
+        reference, prediction = next(family.pairs())
+        value = family.measure(metric, reference, prediction)
+        with ThreadPoolExecutor(3) as threads:
+            again = list(threads.map(lambda _: family.measure(metric, reference, prediction), range(6)))  # noqa: B023
+        assert again == [value] * 6, f"{value} becomes {again} when called again, in threads"
+        for layout in LAYOUTS:
+            other = family.measure(metric, layout(reference), layout(prediction))
+            assert _same(float(other), float(value)), f"{value} becomes {other} in another layout of memory"
+
+
 def _has_tolerance(metric: Metric) -> bool:
     return "tolerance_mm" in inspect.signature(metric.function).parameters
 
 
 LAWS = (
+    declares_everything,
     stays_in_range,
     knows_the_perfect,
     is_symmetric_where_declared,
@@ -236,4 +198,7 @@ LAWS = (
     follows_its_unit,
     gives_what_it_declares_for_nothing,
     only_rises_with_tolerance,
+    takes_weights_as_repetitions,
+    refuses_bad_options,
+    does_not_depend_on_layout_threads_or_calls,
 )

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import json
+import os
+import subprocess
+import tempfile
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from shared_data import PROJECT
 
 
-@contextmanager
+@contextlib.contextmanager
 def _quietly() -> Iterator[None]:
     """Peers import deprecated names; that is not for our tests to fail on."""
     with warnings.catch_warnings():
@@ -51,7 +58,12 @@ def deepmind_tables() -> Any:
 
 
 def monai(
-    reference: np.ndarray, prediction: np.ndarray, spacing: tuple[float, ...], *, percentile: float | None = None
+    reference: np.ndarray,
+    prediction: np.ndarray,
+    spacing: tuple[float, ...],
+    *,
+    percentile: float | None = None,
+    metric: str = "euclidean",
 ) -> dict[str, float]:
     """Return MONAI's Hausdorff distance and its two average surface distances of two boolean masks."""
     _module("monai.metrics")
@@ -60,7 +72,7 @@ def monai(
         from monai.metrics import compute_average_surface_distance, compute_hausdorff_distance
 
         one, two = (torch.as_tensor(mask[None, None].astype(np.uint8)) for mask in (prediction, reference))
-        options: dict[str, Any] = {"include_background": True, "spacing": spacing}
+        options: dict[str, Any] = {"include_background": True, "spacing": spacing, "distance_metric": metric}
         return {
             "hausdorff": float(compute_hausdorff_distance(one, two, percentile=percentile, **options)),
             "to_reference": float(compute_average_surface_distance(one, two, **options)),
@@ -69,6 +81,203 @@ def monai(
         }
 
 
+def monai_froc(false: np.ndarray, true: np.ndarray, *, targets: int, images: int, rates: tuple[float, ...]) -> float:
+    """Return MONAI's FROC score of the scores of what is wrong and of what was found (0 for what was missed)."""
+    _module("monai.metrics")
+    with _quietly():
+        from monai.metrics import compute_froc_curve_data, compute_froc_score
+
+        return float(compute_froc_score(*compute_froc_curve_data(false, true, targets, images), rates))
+
+
 def medpy() -> Any:
     """Return MedPy's module of binary metrics."""
-    return _module("medpy.metric.binary")
+    return _Quiet(_module("medpy.metric.binary"))
+
+
+def scikit_learn() -> Any:
+    """Return scikit-learn's metrics."""
+    return _Quiet(_module("sklearn.metrics"))
+
+
+def torchmetrics() -> Any:
+    """Return TorchMetrics' functions, of NumPy arrays and with results that are floats."""
+    return _OfArrays(_module("torchmetrics.functional"))
+
+
+def scikit_image() -> Any:
+    """Return scikit-image's metrics."""
+    return _Quiet(_module("skimage.metrics"))
+
+
+def monai_ssim(reference: np.ndarray, prediction: np.ndarray) -> float:
+    """Return MONAI's structural similarity of two images between 0 and 1, in single precision."""
+    metrics = _module("monai.metrics")
+    with _quietly():
+        import torch
+
+        tensors = [torch.as_tensor(image[None, None], dtype=torch.float32) for image in (prediction, reference)]
+        return float(metrics.SSIMMetric(reference.ndim, data_range=1.0)(*tensors))
+
+
+def pingouin_icc(ratings: np.ndarray) -> dict[str, tuple[float, float, float]]:
+    """Return pingouin's intraclass correlations with their intervals, by Shrout and Fleiss' names."""
+    peer = _module("pingouin")
+    with _quietly():
+        import pandas
+
+        subject, rater = np.indices(ratings.shape).reshape(2, -1)
+        table = pandas.DataFrame({"subject": subject, "rater": rater, "value": ratings.reshape(-1)})
+        result = peer.intraclass_corr(table, targets="subject", raters="rater", ratings="value")
+    names = ("1,1", "2,1", "3,1", "1,k", "2,k", "3,k")
+    rows = zip(names, result["ICC"], result["CI95"], strict=True)
+    return {name: (float(value), *map(float, interval)) for name, value, interval in rows}
+
+
+def statsmodels_variances(values: np.ndarray, subjects: np.ndarray) -> tuple[float, float]:
+    """Return the variances within and between subjects that a mixed model has, by restricted likelihood."""
+    peer = _module("statsmodels.api")
+    with _quietly():
+        fitted = peer.MixedLM(values, np.ones((len(values), 1)), groups=subjects).fit(reml=True)
+        return float(fitted.scale), float(fitted.cov_re[0, 0])
+
+
+def panoptica(*pairs: tuple[np.ndarray, np.ndarray]) -> list[dict[str, float]]:
+    """Return panoptica's qualities of pairs of instance maps, from its own environment (made by `make bench`)."""
+    python = Path(os.environ.get("PANOPTICA_PYTHON", PROJECT / ".venv-panoptica" / "bin" / "python"))
+    if not python.exists():
+        pytest.skip("the peer panoptica has no environment of its own here (make bench makes it)")
+    script = PROJECT / "benchmarks" / "panoptica_process.py"
+    with tempfile.TemporaryDirectory() as folder:
+        for number, (reference, prediction) in enumerate(pairs):
+            np.savez(Path(folder) / f"{number}.npz", reference=reference, prediction=prediction)
+        lines = "".join(f"instances {folder}/{number}.npz\n" for number in range(len(pairs)))
+        done = subprocess.run([python, script], input=lines, capture_output=True, text=True, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()[-len(pairs) :]]
+
+
+def coco_precisions(truth: Any, claim: Any) -> np.ndarray:
+    """Return the precisions of COCO's own evaluation of boxes of two classes, shape (thresholds, recalls, classes)."""
+    _module("pycocotools")
+    with _quietly():
+        from pycocotools.coco import COCO
+        from pycocotools.cocoeval import COCOeval
+
+    def size(box: list[float]) -> list[float]:
+        return [box[0], box[1], box[2] - box[0], box[3] - box[1]]
+
+    annotations = [
+        {"image_id": k, "category_id": int(c), "bbox": size(box), "area": 1.0, "iscrowd": 0}
+        for k, own in enumerate(truth, start=1)
+        for box, c in zip(own.boxes.tolist(), own.classes, strict=True)
+    ]
+    results = [
+        {"image_id": k, "category_id": int(c), "bbox": size(box), "score": float(score)}
+        for k, own in enumerate(claim, start=1)
+        for box, c, score in zip(own.boxes.tolist(), own.classes, own.scores, strict=True)
+    ]
+    with contextlib.redirect_stdout(io.StringIO()):
+        known = COCO()
+        known.dataset = {
+            "info": {},
+            "images": [{"id": k} for k in range(1, len(truth) + 1)],
+            "annotations": [own | {"id": k} for k, own in enumerate(annotations, start=1)],
+            "categories": [{"id": 0}, {"id": 1}],
+        }
+        known.createIndex()
+        run = COCOeval(known, known.loadRes(results), "bbox")
+        run.evaluate()
+        run.accumulate()
+    return run.eval["precision"][:, :, :, 0, 2]
+
+
+def skimage_module(module: str) -> Any:
+    """Return a module of scikit-image, such as morphology."""
+    return _module(f"skimage.{module}")
+
+
+def simpleitk_hausdorff(reference: np.ndarray, prediction: np.ndarray) -> tuple[float, float]:
+    """Return SimpleITK's Hausdorff distance and average Hausdorff distance of two boolean masks, of spacing 1."""
+    sitk = _module("SimpleITK")
+    sitk.ProcessObject.SetGlobalDefaultNumberOfThreads(1)
+    measured = sitk.HausdorffDistanceImageFilter()
+    measured.Execute(*(sitk.GetImageFromArray(mask.astype(np.uint8)) for mask in (reference, prediction)))
+    return measured.GetHausdorffDistance(), measured.GetAverageHausdorffDistance()
+
+
+def simpleitk_overlap(reference: np.ndarray, prediction: np.ndarray) -> Any:
+    """Return SimpleITK's measures of overlap of two boolean masks."""
+    sitk = _module("SimpleITK")
+    sitk.ProcessObject.SetGlobalDefaultNumberOfThreads(1)
+    measured = sitk.LabelOverlapMeasuresImageFilter()
+    measured.Execute(*(sitk.GetImageFromArray(mask.astype(np.uint8)) for mask in (reference, prediction)))
+    return measured
+
+
+def deepmind_dice(reference: np.ndarray, prediction: np.ndarray) -> float:
+    return float(_module("surface_distance").compute_dice_coefficient(reference, prediction))
+
+
+def monai_dice(reference: np.ndarray, prediction: np.ndarray) -> float:
+    """Return MONAI's Dice of two boolean masks."""
+    _module("monai.metrics")
+    with _quietly():
+        import torch
+        from monai.metrics import compute_dice
+
+        one, two = (torch.as_tensor(mask[None, None].astype(np.uint8)) for mask in (prediction, reference))
+        return float(compute_dice(one, two))
+
+
+def monai_surface_dice(
+    reference: np.ndarray, prediction: np.ndarray, spacing: tuple[float, ...], tolerance_mm: float
+) -> float:
+    """Return MONAI's surface Dice of two boolean masks."""
+    _module("monai.metrics")
+    with _quietly():
+        import torch
+        from monai.metrics import compute_surface_dice
+
+        one, two = (torch.as_tensor(mask[None, None].astype(np.uint8)) for mask in (prediction, reference))
+        options: dict[str, Any] = {"include_background": True, "spacing": spacing}
+        return float(compute_surface_dice(one, two, [tolerance_mm], **options))
+
+
+def torchmetrics_hausdorff(reference: np.ndarray, prediction: np.ndarray, spacing: tuple[float, ...]) -> float:
+    """Return TorchMetrics' Hausdorff distance of two boolean masks in a 2-D image."""
+    _module("torchmetrics")
+    with _quietly():
+        import torch
+        from torchmetrics.functional.segmentation import hausdorff_distance
+
+        one, two = (torch.as_tensor(mask[None, None]).long() for mask in (prediction, reference))
+        options: dict[str, Any] = {"num_classes": 1, "include_background": True, "input_format": "one-hot"}
+        return float(hausdorff_distance(one, two, spacing=list(spacing), **options))
+
+
+class _Quiet:
+    """A module whose functions do not warn."""
+
+    def __init__(self, module: Any) -> None:
+        self._peer = module
+
+    def __getattr__(self, name: str) -> Any:
+        def quiet(*arguments: Any, **options: Any) -> Any:
+            with _quietly():
+                return getattr(self._peer, name)(*arguments, **options)
+
+        return quiet
+
+
+class _OfArrays(_Quiet):
+    """TorchMetrics' order is prediction, reference; its tensors are made of arrays here."""
+
+    def __getattr__(self, name: str) -> Any:
+        import torch
+
+        def converted(prediction: Any, reference: Any, **options: Any) -> float:
+            with _quietly():
+                tensors = [torch.as_tensor(np.asarray(side)) for side in (prediction, reference)]
+                return float(getattr(self._peer, name)(*tensors, **options))
+
+        return converted

@@ -22,6 +22,13 @@ class Boundary(StrEnum):
     voxel = "voxel"
 
 
+class Also(StrEnum):
+    """What more to measure."""
+
+    shape = "shape"
+    instances = "instances"
+
+
 def compare(
     context: typer.Context,
     reference: Annotated[
@@ -42,6 +49,12 @@ def compare(
     boundary: Annotated[
         Boundary, typer.Option(help="surfel: DeepMind's surface elements. voxel: edge voxels, as MONAI and MedPy.")
     ] = Boundary.surfel,
+    also: Annotated[
+        list[Also] | None,
+        typer.Option(
+            help="shape: boundary IoU, centrelines, topology. instances: connected components, matched. Or both."
+        ),
+    ] = None,
     figure: Annotated[Path | None, typer.Option(help="Also draw both, to this .png, .pdf or .svg file.")] = None,
     max_voxels: Annotated[int | None, typer.Option(help="Refuse files that promise more voxels.", min=1)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs to read.")] = False,
@@ -56,6 +69,7 @@ def compare(
             regions=_regions(region),
             tolerances_mm=tolerance or (1.0,),
             boundary=boundary.value,
+            also=[choice.value for choice in also or ()],
             figure=figure,
             max_voxels=max_voxels,
         )

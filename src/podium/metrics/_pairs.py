@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.metrics._kernels.counting import bounding_box
-from podium.model import LARGEST_LABEL, LONGEST_MM, SHORTEST_MM, InputError, LabelMap, as_labels
+from podium.model import LARGEST_LABEL, InputError, LabelMap, as_labels, as_spacing
 
 Labels: TypeAlias = "LabelMap | npt.NDArray[Any]"
-Regions: TypeAlias = Mapping[str, Collection[int]]
+Regions: TypeAlias = "Mapping[str, int | Collection[int]]"
+Spacing: TypeAlias = "float | Sequence[float]"
 
 MASK: Regions = {"mask": (1,)}
 """The one region of a boolean mask."""
@@ -55,7 +56,6 @@ class Pair:
 
     def table(self, regions: Sequence[Collection[int]]) -> npt.NDArray[np.uint8]:
         """Return for every class which regions it belongs to: bit r for region r, at most eight of them."""
-        self.check(regions)
         table = np.zeros(self._classes, np.uint8)
         for bit, region in enumerate(regions):
             table[self._holding(region)] |= 1 << bit
@@ -68,13 +68,14 @@ class Pair:
             table[self._holding([label])] = number
         return table
 
-    @staticmethod
-    def check(regions: Sequence[Collection[int]]) -> None:
-        """Refuse regions that are not sets of labels from 1; background is what no region is."""
-        for region in regions:
-            whole = all(isinstance(label, int | np.integer) and 1 <= label <= LARGEST_LABEL for label in region)
-            if not region or not whole:
-                raise InputError(f"a region is a set of labels from 1 to {LARGEST_LABEL}, not {sorted(region)}")
+    def masks(self, region: Collection[int]) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """Return where a region is in both, within the box around all labels, with the axes of the caller."""
+        inside = self.table([region]) != 0
+        box = tuple(slice(low, high) for low, high in zip(self.lower, np.maximum(self.lower, self.upper), strict=True))
+        one, two = (inside[array[box]] for array in (self.reference, self.prediction))
+        if self.flat:
+            one, two = one[0] if one.size else one.reshape(0, 0), two[0] if two.size else two.reshape(0, 0)
+        return (one.T, two.T) if self.reversed_axes else (one, two)
 
     @property
     def _classes(self) -> int:
@@ -88,8 +89,30 @@ class Pair:
         return np.flatnonzero(np.isin(self.labels, wanted))
 
 
-def pair_up(reference: Labels, prediction: Labels, *, spacing_mm: Sequence[float] | None = None) -> Pair:
-    """Check that two label maps can be compared and lay them out alike.
+def as_regions(regions: Regions) -> dict[str, list[int]]:
+    """Return the labels of each region, ascending; one label is a region too, and background is what no region is."""
+    if not isinstance(regions, Mapping):
+        raise InputError(f"regions are labels by name, such as {{'organ': (1, 2)}}, not {regions!r}")
+    return {name: _members(name, given) for name, given in regions.items()}
+
+
+def _members(name: str, given: int | Collection[int]) -> list[int]:
+    labels: set[Any]
+    try:
+        labels = {*given} if isinstance(given, Iterable) and not isinstance(given, bytes) else {given}
+    except TypeError:  # an array of several axes
+        labels = set()
+    whole = all(isinstance(label, int | np.integer) and not isinstance(label, bool) for label in labels)
+    if not labels or not whole or min(labels) < 1 or max(labels) > LARGEST_LABEL:
+        said = str(given).replace("\n", " ")
+        raise InputError(f"a region is a set of labels from 1 to {LARGEST_LABEL}, not {said:.60} as {name!r} is")
+    return sorted(int(label) for label in labels)
+
+
+def same_grid(
+    reference: Labels, prediction: Labels, *, spacing_mm: Spacing | None = None
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any], tuple[float, ...]]:
+    """Check that two label maps can be compared; return both as arrays, and the spacing.
 
     The spacing is the reference's unless given; arrays without one have 1 mm.
     """
@@ -102,11 +125,14 @@ def pair_up(reference: Labels, prediction: Labels, *, spacing_mm: Sequence[float
     if one.ndim not in (2, 3) or one.size == 0:
         raise InputError(f"masks must be 2-D or 3-D, with at least one voxel, not {_times(one.shape)}")
     if spacing_mm is None:
-        spacing_mm = reference.spacing if isinstance(reference, LabelMap) else (1.0,) * one.ndim
-    spacing = tuple(float(s) for s in spacing_mm)
-    if len(spacing) != one.ndim or not all(SHORTEST_MM <= s <= LONGEST_MM for s in spacing):
-        raise InputError(f"the spacing must be {one.ndim} positive numbers in mm, not {spacing}")
+        spacing_mm = reference.spacing if isinstance(reference, LabelMap) else 1.0
+    spacing = as_spacing(spacing_mm, one.ndim)
+    return one, two, spacing
 
+
+def pair_up(reference: Labels, prediction: Labels, *, spacing_mm: Spacing | None = None) -> Pair:
+    """Check that two label maps can be compared, as `same_grid` does, and lay them out alike."""
+    one, two, spacing = same_grid(reference, prediction, spacing_mm=spacing_mm)
     reversed_axes = one.flags.f_contiguous and not one.flags.c_contiguous
     if reversed_axes:
         one, two, spacing = one.T, two.T, spacing[::-1]
@@ -153,13 +179,18 @@ def which_empty(*, reference: float, prediction: float) -> str | None:
 
 def _array(labels: Labels) -> npt.NDArray[Any]:
     """Return labels as unsigned whole numbers."""
-    return labels.array if isinstance(labels, LabelMap) else as_labels(np.asarray(labels))
+    return labels.array if isinstance(labels, LabelMap) else as_labels(labels)
 
 
 def as_mask(array: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     """Return a mask of what is not zero, whatever value a mask was stored with."""
-    labels = as_labels(np.asarray(array))
-    return labels.view(np.bool_) if np.asarray(array).dtype == np.bool_ else labels != 0
+    labels = as_labels(array)
+    return labels.view(np.bool_) if getattr(array, "dtype", None) == np.bool_ else labels != 0
+
+
+def mask_labels(array: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    """Return 1 for what is not zero, as the labels of `MASK`."""
+    return as_mask(array).view(np.uint8)
 
 
 def _bounds(

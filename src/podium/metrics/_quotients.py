@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import numpy.typing as npt
 
@@ -15,4 +17,4 @@ def quotient(numerator: npt.ArrayLike, denominator: npt.ArrayLike, *, where: npt
     over, under = np.asarray(numerator, np.float64), np.asarray(denominator, np.float64)
     result = np.full(np.broadcast_shapes(over.shape, under.shape), UNDEFINED)
     np.divide(over, under, out=result, where=(under > 0) & np.asarray(where))
-    return result
+    return cast(Floats, result[()])  # one number is a number, not an array without axes

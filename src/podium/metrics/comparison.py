@@ -6,19 +6,29 @@ import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from podium.metrics._pairs import Labels, Regions
+import numpy as np
+
+from podium.metrics._pairs import Labels, Regions, Spacing, as_regions, pair_up
+from podium.metrics.bands import boundary_bands
+from podium.metrics.instances import InstanceOverlaps
+from podium.metrics.lesions import LesionComparison
 from podium.metrics.overlaps import Overlap, overlap
+from podium.metrics.panoptic import InstanceCounts
 from podium.metrics.points import Centres, centres
 from podium.metrics.registry import metrics
+from podium.metrics.skeletons import centre_lines
 from podium.metrics.surface import Boundary, SurfaceDistances, surface_distances
-from podium.model import LabelMap, Metric
+from podium.metrics.topology import topologies
+from podium.model import InputError, LabelMap, Metric
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Comparison", "LabelMapComparison", "Measured", "compare", "compare_label_maps"]
+__all__ = ["Also", "Comparison", "LabelMapComparison", "Measured", "compare", "compare_label_maps"]
+
+Also: TypeAlias = Literal["shape", "instances"]
 
 
 @dataclass(frozen=True)
@@ -55,11 +65,12 @@ def compare(
     prediction: Labels,
     *,
     regions: Regions,
-    spacing_mm: Sequence[float] | None = None,
+    spacing_mm: Spacing | None = None,
     boundary: Boundary = "surfel",
     tolerances_mm: Sequence[float] = (1.0,),
+    also: Sequence[Also] = (),
 ) -> dict[str, Comparison]:
-    """Measure every region, a set of labels, of two label maps with every segmentation metric there is.
+    """Measure every region, a set of labels, of two label maps by overlap, surface distances and centres, and more.
 
     Parameters
     ----------
@@ -73,6 +84,9 @@ def compare(
         Which boundary the surface distances are between; see `podium.metrics.surface`.
     tolerances_mm
         Tolerances of the surface Dice.
+    also
+        `shape`: boundary IoU, centrelines and topology. `instances`: the connected components of every region, as
+        instances (matched where the IoU is more than 0.5) and as lesions (matched by contact). Both take their time.
 
     Examples
     --------
@@ -85,16 +99,49 @@ def compare(
     overlaps = overlap(reference, prediction, regions=regions, spacing_mm=spacing_mm)
     surfaces = surface_distances(reference, prediction, regions=regions, spacing_mm=spacing_mm, boundary=boundary)
     middles = centres(reference, prediction, regions=regions, spacing_mm=spacing_mm)
+    more = _more(reference, prediction, regions, spacing_mm, boundary, also)
     result = {}
     for name in regions:
-        measured = {"overlap": overlaps[name], "surface": surfaces[name], "centres": middles[name]}
+        measured = {"overlap": overlaps[name], "surface": surfaces[name], "centres": middles[name]} | more[name]
         values = [
-            Measured(metric, options, metric(measured[family], **options))
+            Measured(metric, options, float(metric(measured.get(metric.name, measured[family]), **options)))
             for family in measured
             for metric in metrics(family=family)
             for options in _options(metric, tolerances_mm)
         ]
         result[name] = Comparison(overlaps[name], surfaces[name], middles[name], tuple(values))
+    return result
+
+
+def _more(
+    reference: Labels,
+    prediction: Labels,
+    regions: Regions,
+    spacing_mm: Spacing | None,
+    boundary: Boundary,
+    also: Sequence[Also],
+) -> dict[str, dict[str, Any]]:
+    """Return, for each region, what its shape and its instances are measured by, where asked for."""
+    if unknown := set(also) - {"shape", "instances"}:
+        raise InputError(f"there is nothing called {min(unknown)!r} to measure", advice="It is 'shape' or 'instances'")
+    result: dict[str, dict[str, Any]] = {name: {} for name in regions}
+    if "shape" in also:
+        bands = boundary_bands(reference, prediction, regions=regions, spacing_mm=spacing_mm)
+        lines = centre_lines(reference, prediction, regions=regions)
+        shapes = topologies(reference, prediction, regions=regions)
+        for name, own in result.items():
+            own |= {"boundary": bands[name], "centreline": lines[name], "topology": shapes[name]}
+    if "instances" in also:
+        pair = pair_up(reference, prediction, spacing_mm=spacing_mm)
+        spacing = pair.spacing[::-1] if pair.reversed_axes else pair.spacing
+        for name, labels in as_regions(regions).items():
+            one, two = (mask if mask.size else np.zeros((1,) * mask.ndim, bool) for mask in pair.masks(labels))
+            overlaps = InstanceOverlaps.between(one, two, spacing_mm=spacing)
+            result[name] |= {
+                "instances": InstanceCounts.of(overlaps, overlaps.match(inclusive=False)),
+                "segmentation_average_precision": InstanceCounts.at_thresholds(overlaps),
+                "lesions": LesionComparison.by_contact(one, two, spacing_mm=spacing, boundary=boundary),
+            }
     return result
 
 
@@ -165,15 +212,18 @@ def compare_label_maps(
     reference: LabelMap,
     prediction: LabelMap,
     *,
-    regions: Mapping[str, Sequence[int]] | None = None,
+    regions: Regions | None = None,
     tolerances_mm: Sequence[float] = (1.0,),
     boundary: Boundary = "surfel",
+    also: Sequence[Also] = (),
 ) -> LabelMapComparison:
-    """Compare two label maps by every metric; by default, each label that either has is a region."""
+    """Compare two label maps as `compare` does; by default, each label that either has is a region."""
     labels = sorted({*reference.labels, *prediction.labels} - {0})
     chosen = {str(label): (label,) for label in labels} if regions is None else regions
-    named = {name: tuple(members) for name, members in chosen.items()}
-    comparisons = compare(reference, prediction, regions=named, tolerances_mm=tolerances_mm, boundary=boundary)
+    named = {name: tuple(members) for name, members in as_regions(chosen).items()}
+    comparisons = compare(
+        reference, prediction, regions=named, tolerances_mm=tolerances_mm, boundary=boundary, also=also
+    )
     return LabelMapComparison(reference, prediction, named, boundary, comparisons)
 
 

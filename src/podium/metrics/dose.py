@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import numpy.typing as npt
 
 from podium.metrics._kernels.splines import average_of_shifts
-from podium.model import Box, InputError
+from podium.metrics._pairs import Spacing, as_mask
+from podium.model import Box, InputError, as_spacing
 
 __all__ = [
     "average_shifted_dose",
@@ -27,7 +26,7 @@ _ROUNDING = 1e-12  # 30 pixels of 0.1 mm are 3 mm, and a little more in binary n
 _SPLINE_MARGIN = 12  # beyond this many pixels the border no longer shows in a cubic spline's coefficients
 
 
-def expand(mask: npt.NDArray[np.bool_], *, margin_mm: float, spacing_mm: Sequence[float]) -> npt.NDArray[np.bool_]:
+def expand(mask: npt.NDArray[np.bool_], *, margin_mm: float, spacing_mm: Spacing) -> npt.NDArray[np.bool_]:
     """Return the pixels whose centre is at most `margin_mm` from the centre of a pixel of the mask.
 
     From gross tumour volume (GTV) to clinical target volume (CTV). Nothing grows out of an empty mask. Distances are
@@ -35,21 +34,23 @@ def expand(mask: npt.NDArray[np.bool_], *, margin_mm: float, spacing_mm: Sequenc
     """
     from scipy.ndimage import distance_transform_edt
 
-    mask = np.asarray(mask, np.bool_)
-    if not mask.any():
-        return mask.copy()
-    distance: Floats = distance_transform_edt(~mask, sampling=spacing_mm)
+    _check_length("margin", margin_mm)
+    inside, spacing = as_mask(mask), as_spacing(spacing_mm, np.ndim(mask))
+    if not inside.any():
+        return inside.copy()
+    distance: Floats = distance_transform_edt(~inside, sampling=spacing)
     return distance <= margin_mm * (1 + _ROUNDING)
 
 
-def gaussian_dose(target: npt.NDArray[np.bool_], *, sigma_mm: float, spacing_mm: Sequence[float]) -> Floats:
+def gaussian_dose(target: npt.NDArray[np.bool_], *, sigma_mm: float, spacing_mm: Spacing) -> Floats:
     """Return a target smoothed by a Gaussian: 1 deep inside, falling off across its border.
 
     The image is reflected at its border; the Gaussian is cut off at four standard deviations.
     """
     from scipy.ndimage import gaussian_filter
 
-    sigma = [sigma_mm / spacing for spacing in spacing_mm]
+    _check_length("standard deviation", sigma_mm)
+    sigma = [sigma_mm / spacing for spacing in as_spacing(spacing_mm, np.ndim(target))]
     return np.asarray(gaussian_filter(np.asarray(target, np.float64), sigma, mode="reflect", truncate=4.0))
 
 
@@ -140,6 +141,11 @@ def volume_at_dose(dose: npt.ArrayLike, *, level: float) -> float:
     0.75
     """
     return float(cumulative_dose_volume_histogram(dose, [level])[0])
+
+
+def _check_length(name: str, length_mm: float) -> None:
+    if not 0 <= length_mm < np.inf:
+        raise InputError(f"a {name} is a length from 0, not {length_mm} mm")
 
 
 def _values(dose: npt.ArrayLike) -> Floats:

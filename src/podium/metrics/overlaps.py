@@ -7,7 +7,6 @@ metric below, is a sum of those counts.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.metrics._kernels.counting import joint_counts
-from podium.metrics._pairs import MASK, Labels, Regions, as_mask, pair_up, which_empty
-from podium.metrics.registry import declare
+from podium.metrics._pairs import MASK, Labels, Regions, Spacing, as_regions, mask_labels, pair_up, which_empty
+from podium.metrics.registry import A_SHARE, declare
 from podium.model import UNDEFINED, Direction
 
 __all__ = [
@@ -30,6 +29,7 @@ __all__ = [
     "relative_volume_difference",
     "sensitivity",
     "volume_difference",
+    "volume_similarity",
 ]
 
 
@@ -57,10 +57,10 @@ class Overlap:
 
     @classmethod
     def between(
-        cls, reference: npt.NDArray[Any], prediction: npt.NDArray[Any], *, spacing_mm: Sequence[float] | None = None
+        cls, reference: npt.NDArray[Any], prediction: npt.NDArray[Any], *, spacing_mm: Spacing | None = None
     ) -> Overlap:
         """Count two masks, of the same 2-D or 3-D shape: what is not zero is inside."""
-        return overlap(as_mask(reference), as_mask(prediction), regions=MASK, spacing_mm=spacing_mm)["mask"]
+        return overlap(mask_labels(reference), mask_labels(prediction), regions=MASK, spacing_mm=spacing_mm)["mask"]
 
     @property
     def empty(self) -> str | None:
@@ -69,7 +69,7 @@ class Overlap:
 
 
 def overlap(
-    reference: Labels, prediction: Labels, *, regions: Regions, spacing_mm: Sequence[float] | None = None
+    reference: Labels, prediction: Labels, *, regions: Regions, spacing_mm: Spacing | None = None
 ) -> dict[str, Overlap]:
     """Count the voxels of every region, a set of labels, in two label maps, in one pass over both.
 
@@ -83,9 +83,8 @@ def overlap(
         Millimetres per axis; by default the reference's, or 1 for arrays.
     """
     pair = pair_up(reference, prediction, spacing_mm=spacing_mm)
-    members = [sorted({*labels}) for labels in regions.values()]
-    pair.check(members)
-    chosen = sorted({label for labels in members for label in labels})
+    members = as_regions(regions)
+    chosen = sorted({label for labels in members.values() for label in labels})
     table = pair.numbered(chosen)
     counts = np.zeros((len(chosen) + 1, len(chosen) + 1), np.int64)
     if not pair.nothing:
@@ -95,7 +94,7 @@ def overlap(
     joint, of_reference, of_prediction = counts.tolist(), counts.sum(axis=1).tolist(), counts.sum(axis=0).tolist()
     places = {label: place for place, label in enumerate(chosen, start=1)}
     result = {}
-    for name, labels in zip(regions, members, strict=True):
+    for name, labels in members.items():
         rows = [places[label] for label in labels]
         result[name] = Overlap(
             common=sum(joint[row][column] for row in rows for column in rows),
@@ -108,15 +107,23 @@ def overlap(
 
 _SHARE: dict[str, Any] = {
     "family": "overlap",
-    "unit": "",
-    "minimum": 0.0,
-    "maximum": 1.0,
-    "direction": Direction.HIGHER,
-    "perfect": 1.0,
+    **A_SHARE,
 }
 
 
-@declare(title="Dice", **_SHARE, symmetric=True, empty={"both": 1.0, "reference": 0.0, "prediction": 0.0})
+@declare(
+    title="Dice",
+    **_SHARE,
+    symmetric=True,
+    empty={"both": 1.0, "reference": 0.0, "prediction": 0.0},
+    formula="2|R ∩ P| / (|R| + |P|)",
+    same_as={
+        "DeepMind surface-distance": "compute_dice_coefficient, unless both are empty",
+        "MONAI": "compute_dice, unless the reference is empty",
+        "MedPy": "dc, unless both are empty",
+        "SimpleITK": "LabelOverlapMeasuresImageFilter.GetDiceCoefficient, unless both are empty",
+    },
+)
 def dice(overlap: Overlap) -> float:
     """Return the Dice similarity coefficient 2|R ∩ P| / (|R| + |P|).
 
@@ -131,14 +138,29 @@ def dice(overlap: Overlap) -> float:
 
 
 @declare(
-    title="Intersection over union", **_SHARE, symmetric=True, empty={"both": 1.0, "reference": 0.0, "prediction": 0.0}
+    title="Intersection over union",
+    **_SHARE,
+    symmetric=True,
+    empty={"both": 1.0, "reference": 0.0, "prediction": 0.0},
+    formula="|R ∩ P| / |R ∪ P|",
+    same_as={
+        "MedPy": "jc, unless both are empty",
+        "SimpleITK": "LabelOverlapMeasuresImageFilter.GetJaccardCoefficient, unless both are empty",
+    },
 )
 def intersection_over_union(overlap: Overlap) -> float:
     """Return the Jaccard index |R ∩ P| / |R ∪ P|; 1 if both are empty, 0 if one is."""
     return overlap.common / (overlap.reference + overlap.prediction - overlap.common)
 
 
-@declare(title="Sensitivity", **_SHARE, symmetric=False, empty={"both": 1.0, "reference": UNDEFINED, "prediction": 0.0})
+@declare(
+    title="Sensitivity",
+    **_SHARE,
+    symmetric=False,
+    empty={"both": 1.0, "reference": UNDEFINED, "prediction": 0.0},
+    formula="|R ∩ P| / |R|",
+    same_as={"MedPy": "recall, unless the reference is empty"},
+)
 def sensitivity(overlap: Overlap) -> float:
     """Return the share of the reference that was found, |R ∩ P| / |R| (recall).
 
@@ -147,7 +169,14 @@ def sensitivity(overlap: Overlap) -> float:
     return overlap.common / overlap.reference
 
 
-@declare(title="Precision", **_SHARE, symmetric=False, empty={"both": 1.0, "reference": 0.0, "prediction": UNDEFINED})
+@declare(
+    title="Precision",
+    **_SHARE,
+    symmetric=False,
+    empty={"both": 1.0, "reference": 0.0, "prediction": UNDEFINED},
+    formula="|R ∩ P| / |P|",
+    same_as={"MedPy": "precision, unless the prediction is empty"},
+)
 def precision(overlap: Overlap) -> float:
     """Return the share of the prediction that is right, |R ∩ P| / |P|.
 
@@ -168,13 +197,13 @@ _VOLUME: dict[str, Any] = {
 }
 
 
-@declare(title="Reference volume", **_VOLUME)
+@declare(title="Reference volume", **_VOLUME, formula="|R| · volume of a voxel", same_as={})
 def reference_volume(overlap: Overlap) -> float:
     """Return the volume of the region in the reference, in mm³ (mm² in 2-D); 0 where it is empty."""
     return overlap.reference * overlap.voxel_volume_mm3
 
 
-@declare(title="Prediction volume", **_VOLUME)
+@declare(title="Prediction volume", **_VOLUME, formula="|P| · volume of a voxel", same_as={})
 def prediction_volume(overlap: Overlap) -> float:
     """Return the volume of the region in the prediction, in mm³ (mm² in 2-D); 0 where it is empty."""
     return overlap.prediction * overlap.voxel_volume_mm3
@@ -190,6 +219,8 @@ def prediction_volume(overlap: Overlap) -> float:
     perfect=0.0,
     symmetric=False,
     empty={},
+    formula="(|P| − |R|) · volume of a voxel",
+    same_as={},
 )
 def volume_difference(overlap: Overlap) -> float:
     """Return prediction minus reference, in mm³ (mm² in 2-D): positive where too much was segmented."""
@@ -206,7 +237,30 @@ def volume_difference(overlap: Overlap) -> float:
     perfect=0.0,
     symmetric=False,
     empty={"both": 0.0, "reference": UNDEFINED, "prediction": -1.0},
+    formula="(|P| − |R|) / |R|",
+    same_as={"MedPy": "ravd, unless the reference is empty"},
 )
 def relative_volume_difference(overlap: Overlap) -> float:
     """Return (|P| − |R|) / |R|; 0 if both are empty, undefined if only the reference is."""
     return overlap.prediction / overlap.reference - 1
+
+
+@declare(
+    title="Volume similarity",
+    **_SHARE,
+    symmetric=True,
+    empty={"both": 1.0, "reference": 0.0, "prediction": 0.0},
+    formula="1 − ||P| − |R|| / (|P| + |R|)",
+    same_as={"SimpleITK": "1 − |GetVolumeSimilarity()| / 2, whose own value is 2(first − second) / (first + second)"},
+)
+def volume_similarity(overlap: Overlap) -> float:
+    """Return 1 − ||P| − |R|| / (|P| + |R|): how alike two volumes are, wherever they lie.
+
+    1 is best, 0 worst; 1 if both are empty, 0 if one is. SimpleITK's volume similarity is another number: the signed
+    difference 2(|P| − |R|) / (|P| + |R|), 0 where volumes are equal.
+
+    References
+    ----------
+    Taha and Hanbury 2015, BMC Medical Imaging 15:29.
+    """
+    return 1 - abs(overlap.prediction - overlap.reference) / (overlap.prediction + overlap.reference)

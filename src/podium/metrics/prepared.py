@@ -19,7 +19,7 @@ from podium.metrics import surface
 from podium.metrics._kernels import surfaces as kernels
 from podium.metrics._kernels.areas import contour_lengths, surfel_areas
 from podium.metrics._kernels.counting import common_voxels, find_runs
-from podium.metrics._pairs import Labels, Regions, pair_up
+from podium.metrics._pairs import Labels, Regions, Spacing, as_regions, pair_up
 from podium.metrics.overlaps import Overlap
 from podium.metrics.points import Centres
 from podium.metrics.surface import (
@@ -30,7 +30,7 @@ from podium.metrics.surface import (
     directed_distances,
     neighbourhood,
 )
-from podium.model import InputError, LabelMap, as_labels
+from podium.model import InputError, LabelMap, as_labels, as_spacing
 
 __all__ = ["Structure", "StructurePair", "structures"]
 
@@ -56,6 +56,8 @@ class Structure:
         Where each boundary element is on the lattice, shape (elements, 3), and which voxels around it are inside.
     lower, upper
         The box around these positions; upper is 0 if there are none.
+    spacing_mm
+        Millimetres per axis of the grid, if the label map told.
     """
 
     grid: tuple[int, ...]
@@ -66,6 +68,7 @@ class Structure:
     corners: npt.NDArray[np.uint64]
     lower: npt.NDArray[np.int64]
     upper: npt.NDArray[np.int64]
+    spacing_mm: tuple[float, ...] | None = None
 
     @property
     def voxels(self) -> int:
@@ -115,7 +118,7 @@ def structures(
     """
     if boundary not in ("surfel", "voxel"):
         raise InputError(f"there is no boundary called {boundary!r}", advice="It is 'surfel' or 'voxel'")
-    array = labels.array if isinstance(labels, LabelMap) else as_labels(np.asarray(labels))
+    array = labels.array if isinstance(labels, LabelMap) else as_labels(labels)
     own: Labels = np.ascontiguousarray(array.T)  # no copy of what is in Fortran order
     if isinstance(labels, LabelMap) and array.flags.f_contiguous and not array.flags.c_contiguous:
         own = labels  # which is laid out likewise, and knows the box around all labels
@@ -126,11 +129,13 @@ def structures(
         raise InputError(f"{array.shape} voxels from {begin} on do not lie in a grid of {whole}")
     shift = np.array((0, 0, 0, *begin[::-1])[-3:])
     shape = np.array((1, 1, 1, *whole[::-1])[-3:])
-    names = list(regions)
+    spacing = labels.spacing if isinstance(labels, LabelMap) else None
+    members = as_regions(regions)
+    names = list(members)
     result = {}
     for start in range(0, len(names), _REGIONS_AT_ONCE):
         batch = names[start : start + _REGIONS_AT_ONCE]
-        table = pair.table([regions[name] for name in batch])
+        table = pair.table([members[name] for name in batch])
         batch_elements = Elements(np.zeros(0, np.int64), np.zeros(0, np.uint64), np.zeros(0, np.uint8))
         padded = np.ones(3, np.int64)
         if not pair.nothing:
@@ -142,10 +147,12 @@ def structures(
                     pair.reference, pair.lower, pair.upper, table, np.uint8(1 << bit), shift, shape, runs, sums
                 )
             # The marks have a border of one place around the box.
-            elements = kernels.separate(
+            positions, corners, low, high = kernels.separate(
                 batch_elements.places, batch_elements.corners, bit, padded, pair.lower + shift - 1
             )
-            result[name] = Structure(whole, boundary, runs[:count].copy(), sums, *elements)
+            result[name] = Structure(
+                whole, boundary, runs[:count].copy(), sums, positions, corners, low, high, spacing_mm=spacing
+            )
     return result
 
 
@@ -183,22 +190,24 @@ class StructurePair:
     reference, prediction
         From `structures`, with the same boundary.
     spacing_mm
-        Millimetres per axis of the grid; by default 1.
+        Millimetres per axis of the grid; by default the reference's, or 1 where that was an array.
     """
 
     reference: Structure
     prediction: Structure
-    spacing_mm: tuple[float, ...] | None = None
+    spacing_mm: Spacing | None = None
 
     def __post_init__(self) -> None:
         if self.reference.grid != self.prediction.grid or self.reference.boundary != self.prediction.boundary:
             raise InputError("two structures can be compared if they have the same grid and the same kind of boundary")
+        given = (self.reference.spacing_mm or 1.0) if self.spacing_mm is None else self.spacing_mm
+        object.__setattr__(self, "spacing_mm", as_spacing(given, len(self.reference.grid)))
 
     @property
     def _spacing(self) -> tuple[float, ...]:
         """Return the spacing along the kernels' axes."""
-        given = self.spacing_mm or (1.0,) * len(self.reference.grid)
-        return tuple(float(s) for s in given[::-1])
+        assert isinstance(self.spacing_mm, tuple)
+        return self.spacing_mm[::-1]
 
     @property
     def overlap(self) -> Overlap:

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.metrics._kernels.displacements import affine_error, field_error
-from podium.metrics.registry import declare
-from podium.model import UNDEFINED, Direction, InputError
+from podium.metrics.registry import AN_ERROR, declare
+from podium.model import UNDEFINED, InputError
 
 __all__ = ["displacement_error", "landmark_displacements", "relative_transforms", "transform_error"]
 
@@ -55,24 +55,32 @@ def relative_transforms(
 
 def _per_pixel(transform: Floats, scaling: Floats) -> Floats:
     """Return the 3 × 3 matrix that turns (x, y, 1) in pixels into a displacement in mm, for each transform."""
-    if transform.ndim != 3 or transform.shape[1:] != (4, 4) or scaling.shape != (4, 4):
-        raise InputError(f"transforms must have the shape (frames, 4, 4), not {transform.shape}; scaling (4, 4)")
+    _check_shapes(transform, scaling)
     return np.ascontiguousarray(((transform - np.eye(4)) @ scaling)[..., :3, [0, 1, 3]])
+
+
+def _check_shapes(transform: Floats, scaling: Floats) -> None:
+    if transform.ndim != 3 or transform.shape[1:] != (4, 4) or scaling.shape != (4, 4):
+        raise InputError(
+            f"transforms must have the shape (frames, 4, 4), not {transform.shape}; scaling (4, 4), not {scaling.shape}"
+        )
 
 
 _ERROR: dict[str, Any] = {
     "family": "reconstruction",
     "unit": "mm",
-    "minimum": 0.0,
-    "maximum": np.inf,
-    "direction": Direction.LOWER,
-    "perfect": 0.0,
+    **AN_ERROR,
     "symmetric": True,
     "empty": {"no frames": UNDEFINED},
 }
 
 
-@declare(title="Displacement error", **_ERROR)
+@declare(
+    title="Displacement error",
+    **_ERROR,
+    formula="Σ |true place − predicted place| / pixels, over all frames",
+    same_as={},
+)
 def displacement_error(
     transforms: npt.ArrayLike, frames: Iterable[npt.NDArray[np.floating]], *, scaling: npt.ArrayLike, width: int
 ) -> float:
@@ -118,7 +126,12 @@ def displacement_error(
     return total / (seen * pixels) if pixels else displacement_error.empty["no frames"]
 
 
-@declare(title="Transform error", **_ERROR)
+@declare(
+    title="Transform error",
+    **_ERROR,
+    formula="Σ |true place − place by the predicted transform| / pixels, over all frames",
+    same_as={},
+)
 def transform_error(
     transforms: npt.ArrayLike,
     predicted: npt.ArrayLike | None = None,
@@ -144,10 +157,14 @@ def transform_error(
         raise InputError(f"predicted transforms have the shape {guess.shape}, {true.shape} is expected")
     if not np.isfinite(guess).all():
         raise InputError("a predicted transform has an entry that is not a finite number")
-    difference = np.ascontiguousarray(((guess - true) @ np.asarray(scaling, np.float64))[..., :3, [0, 1, 3]])
-    if len(difference) == 0:
-        return transform_error.empty["no frames"]
     height, width = shape
+    if min(shape) < 1:
+        raise InputError(f"a frame has at least one pixel, not {height} × {width}")
+    to_mm = np.asarray(scaling, np.float64)
+    _check_shapes(true, to_mm)
+    if len(true) == 0:
+        return transform_error.empty["no frames"]
+    difference = np.ascontiguousarray(((guess - true) @ to_mm)[..., :3, [0, 1, 3]])
     total = sum(affine_error(matrix, height, width) for matrix in difference)
     return float(total / (len(true) * height * width))
 

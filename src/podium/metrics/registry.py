@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from types import MappingProxyType
@@ -9,10 +10,20 @@ from typing import Any, ParamSpec, TypeVar
 
 from podium.model import Direction, InputError, Metric
 
-__all__ = ["declare", "get_metric", "metrics"]
+__all__ = ["AN_ERROR", "A_SHARE", "declare", "get_metric", "metrics"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+A_SHARE: Mapping[str, Any] = MappingProxyType(
+    {"unit": "", "minimum": 0.0, "maximum": 1.0, "direction": Direction.HIGHER, "perfect": 1.0}
+)
+"""What a share declares: a plain number from 0 to 1, which is best."""
+
+AN_ERROR: Mapping[str, Any] = MappingProxyType(
+    {"minimum": 0.0, "maximum": math.inf, "direction": Direction.LOWER, "perfect": 0.0}
+)
+"""What an error or a distance declares: 0 is best, and there is no worst."""
 
 _REGISTRY: dict[str, Metric[..., Any]] = {}
 
@@ -28,6 +39,9 @@ def declare(
     perfect: float | None,
     symmetric: bool,
     empty: Mapping[str, float],
+    formula: str,
+    same_as: Mapping[str, str],
+    check: Callable[..., None] | None = None,
     registry: dict[str, Metric[..., Any]] = _REGISTRY,
 ) -> Callable[[Callable[P, R]], Metric[P, R]]:
     """Declare the decorated function as a metric of the same name; see `podium.model.Metric` for the words."""
@@ -48,7 +62,9 @@ def declare(
             perfect=perfect,
             symmetric=symmetric,
             empty=MappingProxyType(dict(empty)),
-            __doc__=function.__doc__,
+            formula=formula,
+            same_as=MappingProxyType(dict(same_as)),
+            check=check,
         )
         registry[name] = metric
         return metric

@@ -6,14 +6,16 @@ Two definitions of a boundary are in use, and they differ by tens of per cent on
     The points between voxels whose 2 × 2 × 2 neighbours (2 × 2 in 2-D) are not all inside or all outside, each with
     the area of the surface that passes there (Nikolov et al. 2018, arXiv 1809.04430; DeepMind's surface-distance).
 `voxel`
-    The voxels of the mask that have a face-neighbour outside it, all of equal weight (MONAI, MedPy, SimpleITK).
+    The voxels of the mask that have a face-neighbour outside it, all of equal weight (MONAI, MedPy; TorchMetrics in
+    square 2-D images, as others confuse its distance transform). SimpleITK and scikit-image measure from all voxels of
+    a mask, not from its boundary: their largest distance is the same only where no mask has a hole that the other
+    fills, and their averages are others. SimpleITK's LabelContour has no edge where a mask touches the image border.
 
 For both, what lies beyond the image border is outside.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -23,25 +25,18 @@ import numpy.typing as npt
 
 from podium.metrics._kernels import surfaces as kernels
 from podium.metrics._kernels.areas import contour_lengths, surfel_areas
-from podium.metrics._pairs import MASK, Labels, Pair, Regions, as_mask, pair_up, which_empty
+from podium.metrics._pairs import MASK, Labels, Pair, Regions, Spacing, as_regions, mask_labels, pair_up, which_empty
 from podium.metrics._scratch import Scratch
-from podium.metrics.registry import declare
-from podium.model import Direction, InputError
+from podium.model import UNDEFINED, InputError
 
 __all__ = [
     "Boundary",
     "DirectedDistances",
     "SurfaceDistances",
-    "average_symmetric_surface_distance",
-    "hausdorff_distance",
-    "hausdorff_distance_95",
-    "mean_average_surface_distance",
-    "surface_dice",
     "surface_distances",
 ]
 
 Boundary: TypeAlias = Literal["surfel", "voxel"]
-Percentile: TypeAlias = Literal["area", "linear"]
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 MOST_ELEMENTS = 2**24
@@ -75,8 +70,15 @@ class DirectedDistances:
 
     @property
     def mean(self) -> float:
-        """Return the mean distance, every element weighted by its size."""
-        return float(np.average(self.distances, weights=self.sizes))
+        """Return the mean distance, every element weighted by its size; undefined without elements."""
+        return float(np.average(self.distances, weights=self.sizes)) if self.counts.size else UNDEFINED
+
+    @property
+    def deviation(self) -> float:
+        """Return the standard deviation, every element weighted by its size; undefined where no distance is finite."""
+        if not self.counts.size or not np.isfinite(self.distances[-1]):
+            return UNDEFINED
+        return float(np.sqrt(np.average(np.square(self.distances - self.mean), weights=self.sizes)))
 
     def merged(self, other: DirectedDistances) -> DirectedDistances:
         """Return the elements of both, together."""
@@ -86,14 +88,18 @@ class DirectedDistances:
         return DirectedDistances(distances, sizes, counts)
 
     def area_percentile(self, percentile: float) -> float:
-        """Return the smallest distance within which at least that percentage of the size lies."""
+        """Return the smallest distance within which at least that percentage of the size lies; undefined of nothing."""
+        if not self.counts.size:
+            return UNDEFINED
         within = np.cumsum(self.sizes)
         # A share reached exactly must not be missed by the rounding of the sum.
         reached = np.searchsorted(within, percentile / 100 * within[-1] * (1 - 1e-12))
         return float(self.distances[reached])
 
     def linear_percentile(self, percentile: float) -> float:
-        """Return NumPy's default percentile of the elements, each counted once."""
+        """Return NumPy's default percentile of the elements, each counted once; undefined without elements."""
+        if not self.counts.size:
+            return UNDEFINED
         within = np.cumsum(self.counts)
         rank = percentile / 100 * (within[-1] - 1)
         low, high = self.distances[np.searchsorted(within, [np.floor(rank), np.ceil(rank)], side="right")]
@@ -120,8 +126,8 @@ class SurfaceDistances:
     >>> reference[2:5, 2:5, 2:5] = True
     >>> prediction[2:5, 2:5, 3:6] = True  # one voxel further along the last axis
     >>> distances = SurfaceDistances.between(reference, prediction, spacing_mm=(1, 1, 2.5))
-    >>> hausdorff_distance(distances)
-    2.5
+    >>> distances.from_reference.distances.max()
+    np.float64(2.5)
     """
 
     from_reference: DirectedDistances
@@ -134,12 +140,12 @@ class SurfaceDistances:
         reference: npt.NDArray[Any],
         prediction: npt.NDArray[Any],
         *,
-        spacing_mm: Sequence[float] | None = None,
+        spacing_mm: Spacing | None = None,
         boundary: Boundary = "surfel",
     ) -> SurfaceDistances:
         """Measure two masks, of the same 2-D or 3-D shape: what is not zero is inside."""
         return surface_distances(
-            as_mask(reference), as_mask(prediction), regions=MASK, spacing_mm=spacing_mm, boundary=boundary
+            mask_labels(reference), mask_labels(prediction), regions=MASK, spacing_mm=spacing_mm, boundary=boundary
         )["mask"]
 
     @property
@@ -158,7 +164,7 @@ def surface_distances(
     prediction: Labels,
     *,
     regions: Regions,
-    spacing_mm: Sequence[float] | None = None,
+    spacing_mm: Spacing | None = None,
     boundary: Boundary = "surfel",
 ) -> dict[str, SurfaceDistances]:
     """Measure the boundaries of every region, a set of labels, in two label maps.
@@ -181,11 +187,12 @@ def surface_distances(
     if boundary not in ("surfel", "voxel"):
         raise InputError(f"there is no boundary called {boundary!r}", advice="It is 'surfel' or 'voxel'")
     pair = pair_up(reference, prediction, spacing_mm=spacing_mm)
-    names = list(regions)
+    members = as_regions(regions)
+    names = list(members)
     result: dict[str, SurfaceDistances] = {}
     for start in range(0, len(names), _REGIONS_AT_ONCE):
         batch = names[start : start + _REGIONS_AT_ONCE]
-        table = pair.table([regions[name] for name in batch])
+        table = pair.table([members[name] for name in batch])
         result |= zip(batch, _measure(pair, table, len(batch), boundary), strict=True)
     return result
 
@@ -343,102 +350,3 @@ def _far_distances(
         here = np.stack(np.unravel_index(places[piece], shape)[axes], axis=1)
         distances[piece] = _lengths(here - there[tree.query(here * spacing)[1]], spacing)
     return distances
-
-
-_DISTANCE: dict[str, Any] = {
-    "family": "surface",
-    "unit": "mm",
-    "minimum": 0.0,
-    "maximum": np.inf,
-    "direction": Direction.LOWER,
-    "perfect": 0.0,
-    "symmetric": True,
-    "empty": {"both": 0.0, "reference": np.inf, "prediction": np.inf},
-}
-
-
-@declare(
-    title="Surface Dice",
-    family="surface",
-    unit="",
-    minimum=0.0,
-    maximum=1.0,
-    direction=Direction.HIGHER,
-    perfect=1.0,
-    symmetric=True,
-    empty={"both": 1.0, "reference": 0.0, "prediction": 0.0},
-)
-def surface_dice(distances: SurfaceDistances, *, tolerance_mm: float = 1.0) -> float:
-    """Return the share of both boundaries that lies within a tolerance of the other.
-
-    (|S_r : d ≤ τ| + |S_p : d ≤ τ|) / (|S_r| + |S_p|), with |·| the total size of boundary elements. 1 is best, 0 worst;
-    1 if both are empty, 0 if one is. Also known as normalised surface distance (NSD). MONAI counts edge voxels of equal
-    weight: use `boundary="voxel"` for its numbers.
-
-    References
-    ----------
-    Nikolov et al. 2018, arXiv 1809.04430.
-    """
-    if not tolerance_mm >= 0:
-        raise InputError(f"a tolerance is a length from 0, not {tolerance_mm}")
-    within = sum(float(d.sizes[d.distances <= tolerance_mm].sum()) for d in distances.directed)
-    return within / sum(float(d.sizes.sum()) for d in distances.directed)
-
-
-@declare(title="Hausdorff distance", **_DISTANCE)
-def hausdorff_distance(
-    distances: SurfaceDistances,
-    *,
-    percentile: float = 100.0,
-    pooled: bool = False,
-    interpolation: Percentile | None = None,
-) -> float:
-    """Return the largest distance between two boundaries, or a percentile of the distances, in mm.
-
-    Parameters
-    ----------
-    distances
-        From `surface_distances`.
-    percentile
-        100 for the Hausdorff distance; 95 for HD95.
-    pooled
-        False: the larger of the two directed percentiles (DeepMind, MONAI). True: the percentile of both directions
-        taken together (MedPy's hd95).
-    interpolation
-        `area`: the smallest distance within which that share of the boundary's size lies (DeepMind; the default for
-        `surfel`). `linear`: NumPy's percentile of the elements, each counted once (MONAI, MedPy; the default for
-        `voxel`).
-    """
-    rule = interpolation or ("area" if distances.boundary == "surfel" else "linear")
-    if rule not in ("area", "linear"):
-        raise InputError(f"there is no percentile called {rule!r}", advice="It is 'area' or 'linear'")
-    if not 0 <= percentile <= 100:
-        raise InputError(f"a percentile lies between 0 and 100, not {percentile}")
-    directed = [distances.from_reference.merged(distances.from_prediction)] if pooled else distances.directed
-    if rule == "linear":
-        return max(d.linear_percentile(percentile) for d in directed)
-    return max(d.area_percentile(percentile) for d in directed)
-
-
-@declare(title="Hausdorff distance 95 %", **_DISTANCE)
-def hausdorff_distance_95(distances: SurfaceDistances) -> float:
-    """Return the larger of the two directed 95th percentiles of distance, in mm; see `hausdorff_distance`."""
-    return hausdorff_distance(distances, percentile=95.0)
-
-
-@declare(title="Mean average surface distance", **_DISTANCE)
-def mean_average_surface_distance(distances: SurfaceDistances) -> float:
-    """Return the mean of the two directed mean distances, in mm (MASD): both boundaries count alike.
-
-    ½ (Σ d·s / Σ s over the reference's elements + the same over the prediction's), s the element's size.
-    """
-    return (distances.from_reference.mean + distances.from_prediction.mean) / 2
-
-
-@declare(title="Average symmetric surface distance", **_DISTANCE)
-def average_symmetric_surface_distance(distances: SurfaceDistances) -> float:
-    """Return the mean distance over the elements of both boundaries together, in mm (ASSD).
-
-    (Σ d·s over the reference's elements + the same over the prediction's) / (Σ s over both).
-    """
-    return distances.from_reference.merged(distances.from_prediction).mean

@@ -5,7 +5,7 @@ from podium.model.cube import Column, Cube, Floats, Scores
 from podium.model.errors import InputError
 from podium.model.handed import Handed
 from podium.model.interfaces import Interface, Question
-from podium.model.labelmap import LARGEST_LABEL, LONGEST_MM, SHORTEST_MM, Box, LabelMap, as_labels
+from podium.model.labelmap import LARGEST_LABEL, LONGEST_MM, SHORTEST_MM, Box, LabelMap, as_labels, as_spacing
 from podium.model.leaderboard import Entry, Leaderboard
 from podium.model.measure import LOADING, NOT_RANKED, SECONDS, Measure, Price, Purpose, shown_level, shown_number
 from podium.model.metric import UNDEFINED, Direction, Metric
@@ -51,6 +51,7 @@ __all__ = [
     "Value",
     "View",
     "as_labels",
+    "as_spacing",
     "shown_level",
     "shown_number",
 ]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from numbers import Real
 from types import MappingProxyType
 from typing import Any
 
@@ -20,22 +22,47 @@ SHORTEST_MM, LONGEST_MM = 1e-6, 1e6
 LARGEST_LABEL = 2**32 - 1
 
 
-def as_labels(array: npt.NDArray[Any]) -> npt.NDArray[np.unsignedinteger[Any]]:
+def as_labels(array: npt.ArrayLike) -> npt.NDArray[np.unsignedinteger[Any]]:
     """Return whole numbers from 0 in the smallest of uint8, uint16 and uint32 that holds them."""
+    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+        raise InputError("labels are in a masked array", advice="Fill what is masked first: array.filled(0)")
+    array = np.asarray(array)
     if array.dtype == np.bool_:
-        return array.view(np.uint8)
+        labels = array.view(np.uint8)
+        return labels if labels.max(initial=0) <= 1 else (labels != 0).view(np.uint8)  # a view of 0 and 255
     if array.dtype.kind not in "iuf":
         raise InputError(f"labels must be numbers, not {array.dtype}")
     if array.dtype == np.uint8 or array.size == 0:
         return array.astype(np.uint8, copy=False)
-    low, high = array.min(), array.max()
-    whole = array.dtype.kind != "f" or bool(np.isfinite(low + high) and np.array_equal(array, np.rint(array)))
+    low, high = array.min().item(), array.max().item()  # Python's numbers: those of 16 bits overflow
+    whole = array.dtype.kind != "f" or (math.isfinite(low + high) and np.array_equal(array, np.rint(array)))
     if not whole or low < 0 or high > LARGEST_LABEL:
         raise InputError(f"labels must be whole numbers from 0 to {LARGEST_LABEL}, found {low} to {high}")
     for narrow in (np.uint8, np.uint16, np.uint32):
         if high <= np.iinfo(narrow).max:
             break
     return array.astype(narrow)
+
+
+def as_spacing(spacing_mm: float | Sequence[float], dimensions: int) -> tuple[float, ...]:
+    """Return millimetres per axis; one number is that of every axis.
+
+    Examples
+    --------
+    >>> as_spacing(0.5, 3)
+    (0.5, 0.5, 0.5)
+    """
+    if isinstance(spacing_mm, str | bytes | Set | Mapping):
+        raise InputError(f"the spacing must be {dimensions} numbers in the order of the axes, not {spacing_mm!r}")
+    alike = isinstance(spacing_mm, Real) or getattr(spacing_mm, "ndim", None) == 0
+    axes: Any = (spacing_mm,) * dimensions if alike else spacing_mm
+    try:
+        spacing = tuple(float(s) for s in axes)
+    except (TypeError, ValueError):
+        spacing = ()
+    if len(spacing) != dimensions or not all(SHORTEST_MM <= s <= LONGEST_MM for s in spacing):
+        raise InputError(f"the spacing must be {dimensions} positive numbers in mm, not {spacing_mm}")
+    return spacing
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +144,7 @@ class LabelMap:
         return differences
 
     @classmethod
-    def from_array(cls, array: npt.NDArray[Any], *, spacing: Sequence[float] | None = None) -> LabelMap:
+    def from_array(cls, array: npt.NDArray[Any], *, spacing: float | Sequence[float] | None = None) -> LabelMap:
         """Make a label map of an array of whole numbers, at the origin and aligned with the axes.
 
         Examples
@@ -139,7 +166,7 @@ class LabelMap:
         )
         return cls(
             array=narrow,
-            spacing=tuple(float(s) for s in spacing) if spacing is not None else (1.0,) * array.ndim,
+            spacing=as_spacing(1.0 if spacing is None else spacing, array.ndim),
             origin=(0.0,) * array.ndim,
             direction=tuple(tuple(float(i == j) for j in range(array.ndim)) for i in range(array.ndim)),
             box=box,

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import WRAPPER_ASSIGNMENTS, cached_property
 from types import MappingProxyType
 from typing import Any, Generic, ParamSpec, TypeVar
+
+from numpy.ma import MaskedArray, is_masked
+
+from podium.model.errors import InputError
 
 __all__ = ["UNDEFINED", "Direction", "Metric"]
 
@@ -35,9 +41,11 @@ class Direction(Enum):
         return {"HIGHER": "↑", "LOWER": "↓", "ZERO": "→0", "NONE": ""}[self.name]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Metric(Generic[P, R]):
-    """A function that measures, with its declaration. Call it like the function.
+    """A function that measures, with its declaration. Call it like the function, whose name and signature it has.
+
+    A metric is one object: it equals itself only, and comes out of a pickle as the one that its module holds.
 
     Attributes
     ----------
@@ -62,6 +70,12 @@ class Metric(Generic[P, R]):
     empty
         The value for each empty case, by name; `UNDEFINED` where no number would be honest. A case that is not named
         needs no exception: the volume of nothing is 0.
+    formula
+        How it is computed, in one line.
+    same_as
+        What gives the same number: by name of the peer, what to call there, and when.
+    check
+        Takes the options of a call and raises where one is not to be used, so that this is said of empty data too.
     """
 
     function: Callable[P, R]
@@ -75,11 +89,56 @@ class Metric(Generic[P, R]):
     perfect: float | None
     symmetric: bool
     empty: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
-    __doc__: str | None = None
+    formula: str = ""
+    same_as: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    check: Callable[..., None] | None = None
+
+    def __post_init__(self) -> None:
+        for attribute in WRAPPER_ASSIGNMENTS:  # __name__, __doc__ and the like
+            if hasattr(self.function, attribute):
+                object.__setattr__(self, attribute, getattr(self.function, attribute))
+        object.__setattr__(self, "__wrapped__", self.function)
+
+    def __reduce__(self) -> str:
+        return self.function.__qualname__
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Measure; where the first argument says that it is empty, return what is declared for that case."""
-        case: Any = next((given.empty for given in (*args, *kwargs.values()) if hasattr(given, "empty")), None)
+        """Measure; where what was measured says that it is empty, return what is declared for that case."""
+        kind = self._kind
+        case: Any = None
+        fitting = kind is None
+        for value in (*args, *kwargs.values()):
+            if isinstance(value, MaskedArray) and is_masked(value):
+                raise InputError(f"{self.name} is asked of a masked array", advice="Leave out or fill what is masked")
+            fitting = fitting or isinstance(value, kind)  # type: ignore[arg-type]
+            case = getattr(value, "empty", None) if case is None else case
+        if not fitting:
+            raise self._misuse(*args, *kwargs.values())
+        if self.check is not None:
+            self.check(**kwargs)
         if case in self.empty:
+            inspect.signature(self.function).bind(*args, **kwargs)
             return self.empty[case]  # type: ignore[return-value]  # metrics of measured pairs return a float
         return self.function(*args, **kwargs)
+
+    @cached_property
+    def _kind(self) -> type | None:
+        """Return the type of the first argument, if that is a measured pair and no array: it has ways to be made."""
+        names = getattr(self.function, "__globals__", {})
+        for parameter in inspect.signature(self.function).parameters.values():
+            kind = names.get(parameter.annotation) if isinstance(parameter.annotation, str) else parameter.annotation
+            return kind if isinstance(kind, type) and _makers(kind) else None
+        return None
+
+    def _misuse(self, *given: Any) -> InputError:
+        assert self._kind is not None
+        kind, makers = self._kind.__name__, _makers(self._kind)
+        what = ", ".join(type(value).__name__ for value in given) or "nothing"
+        made = "between(reference, prediction)" if "between" in makers else f"{makers[0]}(…)"
+        advice = f"Call {self.name}({kind}.{made})"
+        return InputError(f"{self.name} takes a pair that is measured already ({kind}), not {what}", advice=advice)
+
+
+def _makers(kind: type) -> list[str]:
+    """Return the names of the public class methods of a type: the ways to make one."""
+    return [name for name, value in vars(kind).items() if isinstance(value, classmethod) and not name.startswith("_")]

@@ -110,7 +110,7 @@ def errors_of(prediction: ScanPrediction, scan: Scan) -> dict[str, float]:
             else:
                 pixel = _pixel_error(prediction, f"{level}P", level, scan)
                 with naming(prediction, f"{level}L"):
-                    landmark = landmark_error(scan.displacements[level].T, prediction.small(f"{level}L").T)
+                    landmark = float(landmark_error(scan.displacements[level].T, prediction.small(f"{level}L").T))
         errors |= {f"{level.lower()}pe": pixel, f"{level.lower()}le": landmark}
     if not all(map(math.isfinite, errors.values())):
         raise InputError("displacements are so large that their error is not a number", path=prediction.path)
@@ -121,7 +121,7 @@ def _errors_of_transforms(prediction: ScanPrediction, name: str, level: str, sca
     guess = transforms_of(prediction, name)
     moved = landmark_displacements(guess, scan.landmarks, scaling=scan.scaling)
     pixel = transform_error(scan.transforms[level], guess, scaling=scan.scaling, shape=scan.shape)
-    return pixel, landmark_error(scan.displacements[level].T, moved.T)
+    return pixel, float(landmark_error(scan.displacements[level].T, moved.T))
 
 
 def transforms_of(prediction: ScanPrediction, name: str) -> Floats:

@@ -130,7 +130,7 @@ def read_scan(case: Case, *, first_is_last: bool) -> Scan:
     identity = {}
     for level, name in (("G", "g"), ("L", "l")):
         identity[f"{name}pe"] = transform_error(transforms[level], scaling=scaling, shape=shape)
-        identity[f"{name}le"] = landmark_error(displacements[level].T, np.zeros((len(landmarks), 3)))
+        identity[f"{name}le"] = float(landmark_error(displacements[level].T, np.zeros((len(landmarks), 3))))
     return Scan(shape, scaling, landmarks, transforms, displacements, identity)
 
 
