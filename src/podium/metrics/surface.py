@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from math import prod
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -27,7 +28,7 @@ import numpy.typing as npt
 from podium.metrics._far import Nearest, Tally
 from podium.metrics._kernels import surfaces as kernels
 from podium.metrics._kernels.areas import contour_lengths, surfel_areas
-from podium.metrics._pairs import MASK, Labels, Pair, Regions, Spacing, as_regions, mask_labels, pair_up, which_empty
+from podium.metrics._pairs import Labels, Pair, Regions, Spacing, as_regions, mask_bytes, pair_up, which_empty
 from podium.metrics._scratch import Scratch
 from podium.model import UNDEFINED, InputError
 
@@ -44,10 +45,12 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 MOST_ELEMENTS = 2**24
 """A boundary with more elements is refused: to measure one takes up to about half a microsecond an element."""
 
-_PROBES = 400  # beyond about this many steps it is faster to ask for the nearest in another way
+_PROBES = 800  # beyond about this many steps it is faster to ask for the nearest in another way
 _TIMES_REFERENCE = 4  # a boundary may always have this many times the elements of the reference's
 _AT_ONCE = 1 << 21  # elements that are in memory
 _REGIONS_AT_ONCE = 8
+_INSIDE = np.minimum(np.arange(256), 1).astype(np.uint8)
+_EQUAL = np.ones(256)
 _scratch = Scratch()
 
 
@@ -146,9 +149,9 @@ class SurfaceDistances:
         boundary: Boundary = "surfel",
     ) -> SurfaceDistances:
         """Measure two masks, of the same 2-D or 3-D shape: what is not zero is inside."""
-        return surface_distances(
-            mask_labels(reference), mask_labels(prediction), regions=MASK, spacing_mm=spacing_mm, boundary=boundary
-        )["mask"]
+        _check(boundary)
+        pair = pair_up(mask_bytes(reference), mask_bytes(prediction), spacing_mm=spacing_mm)
+        return _measure(pair, _INSIDE, 1, boundary)[0]
 
     @property
     def empty(self) -> str | None:
@@ -186,8 +189,7 @@ def surface_distances(
     boundary
         `surfel` or `voxel`; see the module.
     """
-    if boundary not in ("surfel", "voxel"):
-        raise InputError(f"there is no boundary called {boundary!r}", advice="It is 'surfel' or 'voxel'")
+    _check(boundary)
     pair = pair_up(reference, prediction, spacing_mm=spacing_mm)
     members = as_regions(regions)
     names = list(members)
@@ -199,13 +201,18 @@ def surface_distances(
     return result
 
 
+def _check(boundary: str) -> None:
+    if boundary not in ("surfel", "voxel"):
+        raise InputError(f"there is no boundary called {boundary!r}", advice="It is 'surfel' or 'voxel'")
+
+
 def _measure(pair: Pair, table: npt.NDArray[np.uint8], regions: int, boundary: Boundary) -> list[SurfaceDistances]:
     if pair.nothing:
         nothing = DirectedDistances(np.zeros(0), np.zeros(0), np.zeros(0, np.int64))
         return [SurfaceDistances(nothing, nothing, boundary)] * regions
     lattice = pair.upper - pair.lower
     find = kernels.voxels
-    areas = np.ones(256)
+    areas = _EQUAL
     if boundary == "surfel":
         lattice = lattice + np.array([not pair.flat, 1, 1])
         find = kernels.surfels
@@ -219,23 +226,11 @@ def _measure(pair: Pair, table: npt.NDArray[np.uint8], regions: int, boundary: B
         """Yield elements, plane by plane; each piece is valid until the next."""
         layer = before = 0
         while True:
-            places, corners = (
-                _scratch.array(f"{side} {name}", dtype)
-                for name, dtype in (("places", np.int64), ("corners", np.uint64))
-            )
+            places = _scratch.array(f"{side} places", np.int64)
+            corners = _scratch.array(f"{side} corners", np.uint64)
+            room = marks, places, corners
             places, corners, count, layer, met = find(
-                labels,
-                pair.lower,
-                pair.upper,
-                table,
-                pair.flat,
-                pad,
-                marks,
-                places,
-                corners,
-                layer,
-                _AT_ONCE,
-                most - before,
+                labels, pair.lower, pair.upper, table, pair.flat, pad, *room, layer, _AT_ONCE, most - before
             )
             if count < 0:
                 raise too_rugged(most)
@@ -270,20 +265,20 @@ def directed_distances(
             count, size = count + places.size, size + piece_size
         some = min(count, 1)
         return DirectedDistances(np.full(some, np.inf), np.full(some, size), np.full(some, count))
-    steps = near.offsets @ np.array([other.marks.shape[1] * other.marks.shape[2], other.marks.shape[2], 1])
+    steps = _steps(near, *other.marks.shape[1:])
     sizes, counts = np.zeros(near.distances.size), np.zeros(near.distances.size, np.int64)
     nearest: Nearest | None = None
-    tally = Tally()
+    marks = other.marks.reshape(-1)
     for piece in own.pieces():
         unmet, unmet_sizes = np.empty(piece.places.size, np.int64), np.empty(piece.places.size)
-        marks = other.marks.reshape(-1)
         far = kernels.measure(
             piece.places, piece.corners, region, areas, marks, steps, near.bins, sizes, counts, unmet, unmet_sizes
         )
         if far:
-            nearest = nearest or Nearest(other.marks, region, other.places(region), spacing)
+            if nearest is None:
+                nearest, tally = Nearest(other.marks, region, other.places(region), spacing), Tally()
             tally.add(nearest.distances(unmet[:far]), unmet_sizes[:far], np.ones(far, np.int64))
-    occurring = np.flatnonzero(counts)
+    occurring = counts.nonzero()[0]
     result = near.distances[occurring], sizes[occurring], counts[occurring]
     if nearest is not None:
         tally.add(*result)
@@ -345,7 +340,7 @@ class Outline:
         return places
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Neighbourhood:
     """Lattice offsets (z, y, x) in order of their length.
 
@@ -361,8 +356,8 @@ class Neighbourhood:
 def neighbourhood(spacing: tuple[float, ...], lattice: tuple[int, ...]) -> Neighbourhood:
     """Return about as many lattice offsets around the origin as are worth probing, none longer than the lattice."""
     dimensions = len(spacing)
-    ball = {2: np.pi, 3: 4 / 3 * np.pi}[dimensions]
-    radius = float((_PROBES / ball * np.prod(spacing)) ** (1 / dimensions))
+    ball = np.pi if dimensions == 2 else 4 / 3 * np.pi
+    radius = (_PROBES / ball * prod(spacing)) ** (1 / dimensions)
     reach = tuple(min(int(radius / s), n) for s, n in zip(spacing, lattice, strict=True))
     return _offsets(spacing, radius, reach)
 
@@ -378,6 +373,13 @@ def _offsets(spacing: tuple[float, ...], radius: float, reach: tuple[int, ...]) 
     distances, bins = np.unique(lengths[order], return_inverse=True)
     offsets = np.concatenate([np.zeros((order.size, 3 - dimensions), np.int64), offsets[order]], axis=1)
     return Neighbourhood(offsets, distances, bins, np.maximum(np.abs(offsets).max(axis=0), 1))
+
+
+@lru_cache(maxsize=64)
+def _steps(near: Neighbourhood, height: int, width: int) -> npt.NDArray[np.int64]:
+    """Return how far each offset leads in a flattened array of planes of that size."""
+    steps: npt.NDArray[np.int64] = near.offsets @ np.array([height * width, width, 1])
+    return steps
 
 
 def _lengths(offsets: npt.NDArray[np.int64], spacing: tuple[float, ...]) -> Floats:
