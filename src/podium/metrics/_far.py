@@ -53,12 +53,14 @@ class Nearest:
         self, marks: npt.NDArray[np.uint8], region: int, places: Places | None, spacing: tuple[float, ...]
     ) -> None:
         self._marks, self._bit, self._places = marks, np.uint8(1 << region), places
+        self._asked = 0
         self._spacing = (1.0,) * (3 - len(spacing)) + spacing
 
     def distances(self, places: Places) -> Floats:
         """Return how far each of some places, ascending, is from the nearest marked one, in mm."""
         distances = np.empty(places.size)
-        few = places.size * _TRANSFORM < self._marks.size or self._marks.shape[0] >= _FARTHEST
+        self._asked += places.size
+        few = self._asked * _TRANSFORM < self._marks.size or self._marks.shape[0] >= _FARTHEST
         if few and self._places is not None:
             self._search(places, distances)
         else:
