@@ -173,11 +173,17 @@ def test_many_that_ask_and_few_go_different_ways(monkeypatch):
     monkeypatch.setattr(_far.kernels, "search", lambda *_: taken.append("blocks"))
     monkeypatch.setattr(_far.kernels, "transform", lambda *_: taken.append("transform"))
     monkeypatch.setattr(_far, "_TRANSFORM", 64)
+    monkeypatch.setattr(_far, "_PER_BLOCK", 0)
     nearest = _far.Nearest(marks, 0, np.flatnonzero(marks), (1.0, 1.0, 1.0))
     for count in (3, 4, 1):
         nearest.distances(np.arange(count))
     _far.Nearest(marks, 0, None, (1.0, 1.0, 1.0)).distances(np.arange(1))
     assert taken == ["blocks", "blocks", "transform", "transform"]
+    monkeypatch.setattr(_far, "_PER_BLOCK", 2)
+    monkeypatch.setattr(_far, "_BLOCK", 8)
+    for places in ([0, 1, 8, 9, 64], [0, 63, 448]):  # of one and of three blocks
+        _far.Nearest(marks, 0, np.flatnonzero(marks), (1.0, 1.0, 1.0)).distances(np.array(places))
+    assert taken[4:] == ["blocks", "transform"]
 
 
 def test_a_tally_grows_and_adds_up(monkeypatch):

@@ -20,6 +20,7 @@ Places = npt.NDArray[np.int64]
 _BLOCK = 256  # voxels, about
 _ACROSS = 8  # blocks along each side of an area
 _TRANSFORM = 30  # a place that asks takes as long as so many voxels of a transform
+_PER_BLOCK = 10  # and the block that it is in takes as long as so many places
 _FARTHEST = 2**16 - 1
 _MOST_VALUES = 2**22
 
@@ -60,22 +61,25 @@ class Nearest:
         """Return how far each of some places, ascending, is from the nearest marked one, in mm."""
         distances = np.empty(places.size)
         self._asked += places.size
-        few = self._asked * _TRANSFORM < self._marks.size or self._marks.shape[0] >= _FARTHEST
-        if few and self._places is not None:
-            self._search(places, distances)
-        else:
-            longest = max(self._marks.shape[1:])
-            inverses = 0.5 / np.maximum(np.arange(longest), 1)
-            kernels.transform(places, self._steps, np.uint16(_FARTHEST), self._spacing, inverses, distances)
+        if self._places is not None and self._few(self._asked):
+            asking = self._sort(places)
+            if self._few(self._asked + _PER_BLOCK * asking.numbers.size):
+                self._search(asking, distances)
+                return distances
+        inverses = 0.5 / np.maximum(np.arange(max(self._marks.shape[1:])), 1)
+        kernels.transform(places, self._steps, np.uint16(_FARTHEST), self._spacing, inverses, distances)
         return distances
+
+    def _few(self, asking: int) -> bool:
+        return asking * _TRANSFORM < self._marks.size or self._marks.shape[0] >= _FARTHEST
 
     @cached_property
     def _steps(self) -> npt.NDArray[np.uint16]:
         steps: npt.NDArray[np.uint16] = kernels.along_first_axis(self._marks, self._bit, np.uint16(_FARTHEST))
         return steps
 
-    def _search(self, places: Places, distances: Floats) -> None:
-        asking, others = self._sort(places), self._others
+    def _search(self, asking: Sorted, distances: Floats) -> None:
+        others = self._others
         starts = np.flatnonzero(np.diff(others.numbers // _ACROSS**3, prepend=-1))
         kernels.search(
             asking.positions,
