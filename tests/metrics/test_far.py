@@ -16,12 +16,13 @@ from podium.model import InputError
 FEW, MANY = 0, 10**9
 WAYS = {
     "probing alone": {"_PROBES": 10**6},
-    "blocks": {"_PROBES": 2, "_TRANSFORM": FEW},
-    "blocks of one voxel": {"_PROBES": 2, "_TRANSFORM": FEW, "_BLOCK": 1},
-    "blocks of a few voxels": {"_PROBES": 30, "_TRANSFORM": FEW, "_BLOCK": 7},
-    "a transform": {"_PROBES": 2, "_TRANSFORM": MANY},
-    "a transform, plane by plane": {"_PROBES": 2, "_TRANSFORM": MANY, "_AT_ONCE": 1},
-    "blocks, then a transform": {"_PROBES": 2, "_TRANSFORM": 40, "_AT_ONCE": 40},
+    "all pairs": {"_PROBES": 2, "_PAIRS": MANY},
+    "blocks": {"_PROBES": 2, "_PAIRS": 0, "_TRANSFORM": FEW},
+    "blocks of one voxel": {"_PROBES": 2, "_PAIRS": 0, "_TRANSFORM": FEW, "_BLOCK": 1},
+    "blocks of a few voxels": {"_PROBES": 30, "_PAIRS": 0, "_TRANSFORM": FEW, "_BLOCK": 7},
+    "a transform": {"_PROBES": 2, "_PAIRS": 0, "_TRANSFORM": MANY},
+    "a transform, plane by plane": {"_PROBES": 2, "_PAIRS": 0, "_TRANSFORM": MANY, "_AT_ONCE": 1},
+    "blocks, then a transform": {"_PROBES": 2, "_PAIRS": 0, "_TRANSFORM": 40, "_AT_ONCE": 40},
     "what is chosen": {},
     "what is chosen, plane by plane": {"_AT_ONCE": 1},
 }
@@ -79,7 +80,7 @@ def mask_pairs(draw):
 def test_every_way_gives_the_same(masks, spacing, boundary, name):
     """A transform may be off by a rounding, unless squares are exact."""
     expected = measured(masks, spacing, boundary, "probing alone")
-    exactly = spacing == BINARY or "probing" in name or name.startswith("blocks of")
+    exactly = spacing == BINARY or name.startswith(("probing", "all pairs", "blocks of"))
     assert_same(measured(masks, spacing, boundary, name), expected, exactly=exactly)
 
 
@@ -149,8 +150,9 @@ def test_threads_and_repeated_calls():
 
 
 @pytest.mark.parametrize("spacing", [(1.0, 1.0, 1.0), (0.3, 2.9, 1.0), (0.7, 0.7)])
-@pytest.mark.parametrize("transform", [FEW, MANY])
-def test_nearest_against_all_pairs(spacing, transform, monkeypatch):
+@pytest.mark.parametrize(("pairs", "transform"), [(MANY, FEW), (0, FEW), (0, MANY)])
+def test_nearest_against_all_pairs(spacing, pairs, transform, monkeypatch):
+    monkeypatch.setattr(_far, "_PAIRS", pairs)
     monkeypatch.setattr(_far, "_TRANSFORM", transform)
     generator = np.random.default_rng(7)
     for shape in ((1, 30, 40), (20, 30, 40), (9, 1, 64), (70, 3, 8)):
@@ -172,6 +174,11 @@ def test_many_that_ask_and_few_go_different_ways(monkeypatch):
     taken = []
     monkeypatch.setattr(_far.kernels, "search", lambda *_: taken.append("blocks"))
     monkeypatch.setattr(_far.kernels, "transform", lambda *_: taken.append("transform"))
+    monkeypatch.setattr(_far.kernels, "compare_all", lambda *_: taken.append("all"))
+    monkeypatch.setattr(_far, "_PAIRS", 2)
+    _far.Nearest(marks, 0, np.flatnonzero(marks), (1.0, 1.0, 1.0)).distances(np.arange(2))
+    assert taken.pop() == "all"
+    monkeypatch.setattr(_far, "_PAIRS", 0)
     monkeypatch.setattr(_far, "_TRANSFORM", 64)
     monkeypatch.setattr(_far, "_PER_BLOCK", 0)
     nearest = _far.Nearest(marks, 0, np.flatnonzero(marks), (1.0, 1.0, 1.0))

@@ -1,6 +1,6 @@
 """Exact distances from some places to the nearest marked one, however far: which way, and what that way needs.
 
-Few places ask by blocks, many by a transform of the whole: see the kernels.
+Very few places are compared with all marked ones, few ask by blocks, many by a transform of the whole: see the kernels.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from podium.model import InputError
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
 
+_PAIRS = 2**19  # up to so many are compared one by one
 _BLOCK = 256  # voxels, about
 _ACROSS = 8  # blocks along each side of an area
 _TRANSFORM = 30  # a place that asks takes as long as so many voxels of a transform
@@ -61,6 +62,9 @@ class Nearest:
         """Return how far each of some places, ascending, is from the nearest marked one, in mm."""
         distances = np.empty(places.size)
         self._asked += places.size
+        if self._places is not None and places.size * self._places.size <= _PAIRS:
+            kernels.compare_all(places, self._places, self._marks.shape, self._spacing, distances)
+            return distances
         if self._places is not None and self._few(self._asked):
             asking = self._sort(places)
             if self._few(self._asked + _PER_BLOCK * asking.numbers.size):

@@ -1,4 +1,4 @@
-"""The nearest marked place, however far, in two ways: by blocks for few that ask, by a transform of all for many.
+"""The nearest marked place, however far: of all if they are few, by blocks, or by a transform where many ask.
 
 Marked places are sorted into blocks, and whole blocks are passed over. A block is a box of a few voxels, about as long
 in mm along every axis; 8 × 8 × 8 of them are an area. Places that ask are sorted into the same blocks, since those of
@@ -88,6 +88,22 @@ def _least(z, y, x, others, start, end, along_z, along_y, along_x):
         square = _square(z - others_z[k], y - others_y[k], x - others_x[k], along_z, along_y, along_x)
         least = min(least, np.float64(square).view(np.int64))
     return np.int64(least).view(np.float64)
+
+
+@kernel
+def compare_all(places, marked, shape, spacing, distances):
+    """Write the distance from each place of a flattened array to the nearest of the marked ones, in mm."""
+    others = np.empty((3, marked.size))
+    for k in range(marked.size):
+        row, x = divmod(marked[k], shape[2])
+        z, y = divmod(row, shape[1])
+        others[0, k], others[1, k], others[2, k] = z, y, x
+    dz, dy, dx = spacing
+    for k in range(places.size):
+        row, x = divmod(places[k], shape[2])
+        z, y = divmod(row, shape[1])
+        least = _least(np.float64(z), np.float64(y), np.float64(x), others, 0, marked.size, dz, dy, dx)
+        distances[k] = np.sqrt(least)
 
 
 @kernel
