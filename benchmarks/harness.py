@@ -40,10 +40,17 @@ class Row:
         return asdict(self) | {"ratios": ratios}
 
 
-def best_of(contenders: Mapping[str, Callable[[], object]], *, rounds: int, seconds: float = 10.0) -> dict[str, float]:
+def best_of(
+    contenders: Mapping[str, Callable[[], object]],
+    *,
+    rounds: int,
+    seconds: float = 10.0,
+    clock: Callable[[], float] = time.perf_counter,
+) -> dict[str, float]:
     """Return the shortest time of each contender in ms; all take their turn in every round.
 
-    A contender that has used up its seconds sits out the later rounds. One untimed round comes first.
+    A contender that has used up its seconds sits out the later rounds. One untimed round comes first. Where all run
+    on one thread, the time of the processor, `time.process_time`, is not disturbed by what else the machine does.
     """
     for run in contenders.values():
         run()
@@ -53,9 +60,9 @@ def best_of(contenders: Mapping[str, Callable[[], object]], *, rounds: int, seco
         for name, run in contenders.items():
             if used[name] > seconds:
                 continue
-            start = time.perf_counter()
+            start = clock()
             run()
-            taken = time.perf_counter() - start
+            taken = clock() - start
             used[name] += taken
             best[name] = min(best[name], 1e3 * taken)
     return best

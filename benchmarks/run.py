@@ -22,6 +22,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 warnings.simplefilter("ignore")  # peers use deprecated names
 
 import algorithms
+import boundaries
 import certainty
 import instances
 import nibabel
@@ -278,6 +279,7 @@ def main() -> None:
             "reading": lambda: reading(cases),
             "kits21": lambda: kits21(cases),
             "surfaces": lambda: surfaces(cases),
+            "boundaries": lambda: boundaries.rows(cases[0]),
             "threads": lambda: threads(cases),
             "displacements": lambda: displacements(folder),
             "tusrec": lambda: tusrec.rows(folder),

@@ -65,7 +65,7 @@ def test_as_two_label_maps_would(shape, seed, share, order, boundary):
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
 @pytest.mark.parametrize("boundary", ["surfel", "voxel"])
 def test_far_apart_and_wide_labels(dtype, boundary):
-    """Farther than anything that is probed, so that the search tree answers."""
+    """Farther than anything that is probed, so that the distance is found another way."""
     one, two = np.zeros((2, 60, 50, 40), dtype)
     one[2:5, 2:5, 2:5], two[50:58, 40:44, 30:39] = 1, 2
     two[3, 3, 3] = 3

@@ -63,7 +63,7 @@ def test_random_masks(masks, spacing, boundary):
 @given(masks=mask_pairs(), spacing=st.sampled_from(SPACINGS), boundary=st.sampled_from(BOUNDARIES))
 @settings(max_examples=60)
 def test_random_masks_past_every_probe(masks, spacing, boundary):
-    """With next to no probes, nearly every distance comes from the search tree."""
+    """With next to no probes, nearly every distance is found another way."""
     before = surface_module._PROBES
     surface_module._PROBES = 2
     try:

@@ -188,6 +188,12 @@ def as_mask(array: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     return labels.view(np.bool_) if getattr(array, "dtype", None) == np.bool_ else labels != 0
 
 
+def mask_bytes(array: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    """Return a mask as bytes, zero outside and anything else inside, without a look at them where they are bytes."""
+    labels = array.view(np.uint8) if type(array) is np.ndarray and array.dtype == np.bool_ else as_labels(array)
+    return labels if labels.dtype == np.uint8 else (labels != 0).view(np.uint8)
+
+
 def mask_labels(array: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
     """Return 1 for what is not zero, as the labels of `MASK`."""
     return as_mask(array).view(np.uint8)

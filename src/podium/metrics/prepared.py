@@ -26,6 +26,7 @@ from podium.metrics.surface import (
     Boundary,
     DirectedDistances,
     Elements,
+    Outline,
     SurfaceDistances,
     directed_distances,
     neighbourhood,
@@ -136,7 +137,7 @@ def structures(
     for start in range(0, len(names), _REGIONS_AT_ONCE):
         batch = names[start : start + _REGIONS_AT_ONCE]
         table = pair.table([members[name] for name in batch])
-        batch_elements = Elements(np.zeros(0, np.int64), np.zeros(0, np.uint64), np.zeros(0, np.uint8))
+        batch_elements = Elements(np.zeros(0, np.int64), np.zeros(0, np.uint64), 0)
         padded = np.ones(3, np.int64)
         if not pair.nothing:
             batch_elements, padded = _boundary(pair.reference, pair.lower, pair.upper, table, boundary, flat=pair.flat)
@@ -173,12 +174,13 @@ def _boundary(
     marks = np.zeros(shape, np.uint8)
     find = kernels.surfels if boundary == "surfel" else kernels.voxels
     most = surface.MOST_ELEMENTS
-    places, corners, count = find(
-        labels, lower, upper, table, flat, pad, marks, np.empty(4096, np.int64), np.empty(4096, np.uint64), most
+    places, corners = np.empty(4096, np.int64), np.empty(4096, np.uint64)
+    places, corners, count, _, met = find(
+        labels, lower, upper, table, flat, pad, marks, places, corners, 0, most + 1, most
     )
     if count < 0:
         raise surface.too_rugged(most)
-    return Elements(places[:count], corners[:count], marks), np.array(shape)
+    return Elements(places[:count], corners[:count], met), np.array(shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,28 +246,21 @@ class StructurePair:
             areas = contour_lengths(spacing) if flat else surfel_areas(spacing)
         near = neighbourhood(spacing, tuple(lattice[3 - len(spacing) :].tolist()))
         shape = lattice + 2 * near.reach
-        steps = near.offsets @ np.array([shape[1] * shape[2], shape[2], 1])
-        marks = _marks.clean(int(np.prod(shape)))
-        settled = [
-            Elements(kernels.settle(side.positions, near.reach - lower, shape), side.corners, marks) for side in sides
-        ]
+        shape[2] += -shape[2] % 8
+        kept = _marks.clean(int(np.prod(shape)))
+        marks = kept[: np.prod(shape)].reshape(shape)
+        outlines = []
+        for side in sides:
+            places = kernels.settle(side.positions, near.reach - lower, shape)
+            whole = Elements(places, side.corners, min(places.size, 1))
+            outlines.append(Outline(marks, places.size, whole.regions, whole))
         directed = []
-        for own, other in (settled, settled[::-1]):
-            kernels.mark(other.places, marks, np.uint8(1))
-            directed.append(
-                directed_distances(
-                    own,
-                    other,
-                    region=0,
-                    areas=areas,
-                    near=near,
-                    steps=steps,
-                    shape=tuple(shape.tolist()),
-                    spacing=spacing,
-                )
-            )
-            kernels.mark(other.places, marks, np.uint8(0))
-        _marks.keep(marks)
+        for own, other in (outlines, outlines[::-1]):
+            assert other.whole is not None
+            kernels.mark(other.whole.places, kept, np.uint8(1))
+            directed.append(directed_distances(own, other, region=0, areas=areas, near=near, spacing=spacing))
+            kernels.mark(other.whole.places, kept, np.uint8(0))
+        _marks.keep(kept)
         return SurfaceDistances(directed[0], directed[1], boundary)
 
 

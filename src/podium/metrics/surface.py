@@ -16,16 +16,19 @@ For both, what lies beyond the image border is outside.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
+from math import prod
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from podium.metrics._far import Nearest, Tally
 from podium.metrics._kernels import surfaces as kernels
 from podium.metrics._kernels.areas import contour_lengths, surfel_areas
-from podium.metrics._pairs import MASK, Labels, Pair, Regions, Spacing, as_regions, mask_labels, pair_up, which_empty
+from podium.metrics._pairs import Labels, Pair, Regions, Spacing, as_regions, mask_bytes, pair_up, which_empty
 from podium.metrics._scratch import Scratch
 from podium.model import UNDEFINED, InputError
 
@@ -40,12 +43,14 @@ Boundary: TypeAlias = Literal["surfel", "voxel"]
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 MOST_ELEMENTS = 2**24
-"""A boundary with more elements is refused. To measure one takes up to about 100 bytes and 5 µs an element."""
+"""A boundary with more elements is refused: to measure one takes up to about half a microsecond an element."""
 
-_PROBES = 3000  # beyond about this many steps a search tree is faster
+_PROBES = 800  # beyond about this many steps it is faster to ask for the nearest in another way
 _TIMES_REFERENCE = 4  # a boundary may always have this many times the elements of the reference's
-_AT_ONCE = 1 << 20  # elements that ask a search tree
+_AT_ONCE = 1 << 21  # elements that are in memory
 _REGIONS_AT_ONCE = 8
+_INSIDE = np.minimum(np.arange(256), 1).astype(np.uint8)
+_EQUAL = np.ones(256)
 _scratch = Scratch()
 
 
@@ -144,9 +149,9 @@ class SurfaceDistances:
         boundary: Boundary = "surfel",
     ) -> SurfaceDistances:
         """Measure two masks, of the same 2-D or 3-D shape: what is not zero is inside."""
-        return surface_distances(
-            mask_labels(reference), mask_labels(prediction), regions=MASK, spacing_mm=spacing_mm, boundary=boundary
-        )["mask"]
+        _check(boundary)
+        pair = pair_up(mask_bytes(reference), mask_bytes(prediction), spacing_mm=spacing_mm)
+        return _measure(pair, _INSIDE, 1, boundary)[0]
 
     @property
     def empty(self) -> str | None:
@@ -170,8 +175,8 @@ def surface_distances(
     """Measure the boundaries of every region, a set of labels, in two label maps.
 
     Each map is passed over once for up to eight regions; no region becomes a mask. From every element the other
-    boundary is probed at all lattice offsets in order of their length, so the first hit is the exact distance; the few
-    elements with no hit nearby ask a search tree.
+    boundary is probed at all lattice offsets in order of their length, so the first hit is the exact distance; elements
+    with no hit nearby search blocks of the other boundary, or a distance transform where they are many.
 
     Parameters
     ----------
@@ -184,8 +189,7 @@ def surface_distances(
     boundary
         `surfel` or `voxel`; see the module.
     """
-    if boundary not in ("surfel", "voxel"):
-        raise InputError(f"there is no boundary called {boundary!r}", advice="It is 'surfel' or 'voxel'")
+    _check(boundary)
     pair = pair_up(reference, prediction, spacing_mm=spacing_mm)
     members = as_regions(regions)
     names = list(members)
@@ -197,13 +201,18 @@ def surface_distances(
     return result
 
 
+def _check(boundary: str) -> None:
+    if boundary not in ("surfel", "voxel"):
+        raise InputError(f"there is no boundary called {boundary!r}", advice="It is 'surfel' or 'voxel'")
+
+
 def _measure(pair: Pair, table: npt.NDArray[np.uint8], regions: int, boundary: Boundary) -> list[SurfaceDistances]:
     if pair.nothing:
         nothing = DirectedDistances(np.zeros(0), np.zeros(0), np.zeros(0, np.int64))
         return [SurfaceDistances(nothing, nothing, boundary)] * regions
     lattice = pair.upper - pair.lower
     find = kernels.voxels
-    areas = np.ones(256)
+    areas = _EQUAL
     if boundary == "surfel":
         lattice = lattice + np.array([not pair.flat, 1, 1])
         find = kernels.surfels
@@ -212,67 +221,69 @@ def _measure(pair: Pair, table: npt.NDArray[np.uint8], regions: int, boundary: B
     pad = near.reach
     depth, height, width = (lattice + 2 * pad).tolist()
     shape = (depth, height, -(-width // 8) * 8)  # rows of whole 64-bit words
-    steps = near.offsets @ np.array([shape[1] * shape[2], shape[2], 1])
 
-    surfaces: list[Elements] = []
+    def pieces(side: str, labels: npt.NDArray[Any], marks: npt.NDArray[np.uint8], most: int) -> Iterator[Elements]:
+        """Yield elements, plane by plane; each piece is valid until the next."""
+        layer = before = 0
+        while True:
+            places = _scratch.array(f"{side} places", np.int64)
+            corners = _scratch.array(f"{side} corners", np.uint64)
+            room = marks, places, corners
+            places, corners, count, layer, met = find(
+                labels, pair.lower, pair.upper, table, pair.flat, pad, *room, layer, _AT_ONCE, most - before
+            )
+            if count < 0:
+                raise too_rugged(most)
+            _scratch.keep(f"{side} places", places)
+            _scratch.keep(f"{side} corners", corners)
+            yield Elements(places[:count], corners[:count], met)
+            before += count
+            if layer == 0:
+                return
+
+    outlines: list[Outline] = []
     for side, labels in (("reference", pair.reference), ("prediction", pair.prediction)):
+        most = max(MOST_ELEMENTS, _TIMES_REFERENCE * outlines[0].count) if outlines else labels.size * 8
         marks = _scratch.zeros(f"{side} marks", shape)
-        places, corners = (
-            _scratch.array(f"{side} {name}", dtype) for name, dtype in (("places", np.int64), ("corners", np.uint64))
-        )
-        most = max(MOST_ELEMENTS, _TIMES_REFERENCE * surfaces[0].places.size) if surfaces else labels.size * 8
-        places, corners, count = find(
-            labels, pair.lower, pair.upper, table, pair.flat, pad, marks, places, corners, most
-        )
-        if count < 0:
-            raise too_rugged(most)
-        _scratch.keep(f"{side} places", places)
-        _scratch.keep(f"{side} corners", corners)
-        surfaces.append(Elements(places[:count], corners[:count], marks.reshape(-1)))
-
-    def directed(region: int, own: int) -> DirectedDistances:
-        return directed_distances(
-            surfaces[own],
-            surfaces[1 - own],
-            region=region,
-            areas=areas,
-            near=near,
-            steps=steps,
-            shape=shape,
-            spacing=pair.spacing,
-        )
-
-    return [SurfaceDistances(directed(region, 0), directed(region, 1), boundary) for region in range(regions)]
+        outlines.append(Outline.of(marks, partial(pieces, side, labels, marks, most)))
+    directed = partial(directed_distances, areas=areas, near=near, spacing=pair.spacing)
+    one, two = outlines
+    return [
+        SurfaceDistances(directed(one, two, region=region), directed(two, one, region=region), boundary)
+        for region in range(regions)
+    ]
 
 
 def directed_distances(
-    own: Elements,
-    other: Elements,
-    *,
-    region: int,
-    areas: Floats,
-    near: Neighbourhood,
-    steps: npt.NDArray[np.int64],
-    shape: tuple[int, ...],
-    spacing: tuple[float, ...],
+    own: Outline, other: Outline, *, region: int, areas: Floats, near: Neighbourhood, spacing: tuple[float, ...]
 ) -> DirectedDistances:
-    """Measure from the elements of one boundary to the nearest of another, whose marks lie in an array of a shape."""
-    if not kernels.has_elements(other.corners, region):
-        here, size = kernels.elements(own.places, own.corners, region, areas)
-        count = min(here.size, 1)
-        return DirectedDistances(np.full(count, np.inf), np.full(count, size), np.full(count, here.size))
+    """Measure from the elements of one boundary to the nearest of another."""
+    if not other.regions >> region & 1:
+        count, size = 0, 0.0
+        for piece in own.pieces():
+            places, piece_size = kernels.elements(piece.places, piece.corners, region, areas)
+            count, size = count + places.size, size + piece_size
+        some = min(count, 1)
+        return DirectedDistances(np.full(some, np.inf), np.full(some, size), np.full(some, count))
+    steps = _steps(near, *other.marks.shape[1:])
     sizes, counts = np.zeros(near.distances.size), np.zeros(near.distances.size, np.int64)
-    unmet, unmet_sizes = np.empty(own.places.size, np.int64), np.empty(own.places.size)
-    far = kernels.measure(
-        own.places, own.corners, region, areas, other.marks, steps, near.bins, sizes, counts, unmet, unmet_sizes
-    )
-    occurring = np.flatnonzero(counts)
-    result = DirectedDistances(near.distances[occurring], sizes[occurring], counts[occurring])
-    if far:
-        others, _ = kernels.elements(other.places, other.corners, region, areas)
-        distances = _far_distances(unmet[:far], others, shape, spacing)
-        result = result.merged(DirectedDistances(distances, unmet_sizes[:far], np.ones(far, np.int64)))
-    return result
+    nearest: Nearest | None = None
+    marks = other.marks.reshape(-1)
+    for piece in own.pieces():
+        unmet, unmet_sizes = np.empty(piece.places.size, np.int64), np.empty(piece.places.size)
+        far = kernels.measure(
+            piece.places, piece.corners, region, areas, marks, steps, near.bins, sizes, counts, unmet, unmet_sizes
+        )
+        if far:
+            if nearest is None:
+                nearest, tally = Nearest(other.marks, region, other.places(region), spacing), Tally()
+            tally.add(nearest.distances(unmet[:far]), unmet_sizes[:far], np.ones(far, np.int64))
+    occurring = counts.nonzero()[0]
+    result = near.distances[occurring], sizes[occurring], counts[occurring]
+    if nearest is not None:
+        tally.add(*result)
+        result = tally.sorted()
+    return DirectedDistances(*result)
 
 
 def too_rugged(most: int) -> InputError:
@@ -284,14 +295,52 @@ def too_rugged(most: int) -> InputError:
 
 
 class Elements(NamedTuple):
-    """The elements of a boundary: their places in the flattened marks, their corners, and the marks."""
+    """Elements of a boundary: their places in the flattened marks, ascending, their corners, and all their regions."""
 
     places: npt.NDArray[np.int64]
     corners: npt.NDArray[np.uint64]
-    marks: npt.NDArray[np.uint8]
+    regions: int
 
 
 @dataclass(frozen=True, slots=True)
+class Outline:
+    """A boundary: region bits of every place on the lattice, and the elements, all at once or piece by piece.
+
+    `whole` are all elements, unless they are too many to be in memory together; `regions` has the bits of all regions.
+    """
+
+    marks: npt.NDArray[np.uint8]
+    count: int
+    regions: int
+    whole: Elements | None
+    find: Callable[[], Iterator[Elements]] | None = None
+
+    @classmethod
+    def of(cls, marks: npt.NDArray[np.uint8], find: Callable[[], Iterator[Elements]]) -> Outline:
+        """Mark everything that is found."""
+        count = regions = number = 0
+        for piece in find():
+            whole = piece
+            count, regions, number = count + piece.places.size, regions | int(piece.regions), number + 1
+        return cls(marks, count, regions, whole if number == 1 else None, find)
+
+    def pieces(self) -> Iterator[Elements]:
+        """Return the elements, piece by piece; each is valid until the next."""
+        if self.whole is not None:
+            return iter((self.whole,))
+        assert self.find is not None
+        return self.find()
+
+    def places(self, region: int) -> npt.NDArray[np.int64] | None:
+        """Return the places of a region, unless they are too many."""
+        if self.whole is None:
+            return None
+        places: npt.NDArray[np.int64]
+        places, _ = kernels.elements(self.whole.places, self.whole.corners, region, np.zeros(256))
+        return places
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Neighbourhood:
     """Lattice offsets (z, y, x) in order of their length.
 
@@ -307,8 +356,8 @@ class Neighbourhood:
 def neighbourhood(spacing: tuple[float, ...], lattice: tuple[int, ...]) -> Neighbourhood:
     """Return about as many lattice offsets around the origin as are worth probing, none longer than the lattice."""
     dimensions = len(spacing)
-    ball = {2: np.pi, 3: 4 / 3 * np.pi}[dimensions]
-    radius = float((_PROBES / ball * np.prod(spacing)) ** (1 / dimensions))
+    ball = np.pi if dimensions == 2 else 4 / 3 * np.pi
+    radius = (_PROBES / ball * prod(spacing)) ** (1 / dimensions)
     reach = tuple(min(int(radius / s), n) for s, n in zip(spacing, lattice, strict=True))
     return _offsets(spacing, radius, reach)
 
@@ -326,6 +375,13 @@ def _offsets(spacing: tuple[float, ...], radius: float, reach: tuple[int, ...]) 
     return Neighbourhood(offsets, distances, bins, np.maximum(np.abs(offsets).max(axis=0), 1))
 
 
+@lru_cache(maxsize=64)
+def _steps(near: Neighbourhood, height: int, width: int) -> npt.NDArray[np.int64]:
+    """Return how far each offset leads in a flattened array of planes of that size."""
+    steps: npt.NDArray[np.int64] = near.offsets @ np.array([height * width, width, 1])
+    return steps
+
+
 def _lengths(offsets: npt.NDArray[np.int64], spacing: tuple[float, ...]) -> Floats:
     """Return √Σ(offset · spacing)², summed from the first axis to the last."""
     squares = np.square(offsets * np.array(spacing))
@@ -333,20 +389,3 @@ def _lengths(offsets: npt.NDArray[np.int64], spacing: tuple[float, ...]) -> Floa
     for axis in range(1, squares.shape[1]):
         total += squares[:, axis]
     return np.asarray(np.sqrt(total))
-
-
-def _far_distances(
-    places: npt.NDArray[np.int64], others: npt.NDArray[np.int64], shape: tuple[int, ...], spacing: tuple[float, ...]
-) -> Floats:
-    """Return the exact distance from each place to the nearest of the others, however far."""
-    from scipy.spatial import cKDTree
-
-    axes = slice(3 - len(spacing), 3)
-    there = np.stack(np.unravel_index(others, shape)[axes], axis=1)
-    tree = cKDTree(there * spacing, balanced_tree=False, compact_nodes=False)
-    distances = np.empty(places.size)
-    for start in range(0, places.size, _AT_ONCE):
-        piece = slice(start, start + _AT_ONCE)
-        here = np.stack(np.unravel_index(places[piece], shape)[axes], axis=1)
-        distances[piece] = _lengths(here - there[tree.query(here * spacing)[1]], spacing)
-    return distances

@@ -10,6 +10,15 @@ _BLOCK_BYTES = 512
 
 
 @kernel
+def _any(values):
+    """Return whether any value is not zero, by a vector loop."""
+    bits = values.dtype.type(0)
+    for k in range(values.size):
+        bits |= values[k]
+    return bits != 0
+
+
+@kernel
 def bounding_box(array):
     """Return the bounds, lower and upper, of what is not zero in a C-contiguous 3-D array; upper is 0 if nothing is.
 
@@ -34,17 +43,23 @@ def bounding_box(array):
         while at < end:
             row = at // width
             stop = min((row + 1) * width, end)
-            first = at
-            while first < stop and values[first] == 0:
-                first += 1
-            if first < stop:
-                last = stop - 1
+            z, y = row // height, row % height
+            left = min(max(row * width + lower[2], at), stop)
+            right = max(min(row * width + upper[2], stop), at)
+            if _any(values[at:left]) or _any(values[right:stop]):
+                first, last = at, stop - 1
+                while values[first] == 0:
+                    first += 1
                 while values[last] == 0:
                     last -= 1
-                z, y = row // height, row % height
+                lower[2], upper[2] = min(lower[2], first - row * width), max(upper[2], last + 1 - row * width)
+                some = True
+            else:  # a look at the rest only where it can tell something
+                inside = lower[0] <= z < upper[0] and lower[1] <= y < upper[1]
+                some = not inside and _any(values[left:right])
+            if some:
                 lower[0], upper[0] = min(lower[0], z), max(upper[0], z + 1)
                 lower[1], upper[1] = min(lower[1], y), max(upper[1], y + 1)
-                lower[2], upper[2] = min(lower[2], first - row * width), max(upper[2], last + 1 - row * width)
             at = stop
     return lower, upper
 

@@ -67,22 +67,28 @@ def _with_room(array, size):
 
 
 @kernel
-def surfels(labels, lower, upper, table, flat, pad, marks, places, corners, most):
+def surfels(labels, lower, upper, table, flat, pad, marks, places, corners, first, enough, most):
     """Find the lattice points whose 2 × 2 × 2 voxels are not all inside or all outside a region.
 
     Writes the region bits to `marks`, which must be zero; collects the places in the flattened marks, and their
     corners: eight bytes, one per voxel, each with the region bits of that voxel; byte 4·dz + 2·dy + dx for the voxel at
-    offset (dz, dy, dx). If `flat`, the array is one 2-D plane, and both halves of the corners are that plane. Returns
-    places, corners (longer copies where there was no room) and how many were found: -1 as soon as they are more than
-    `most`, before any of that plane is kept.
+    offset (dz, dy, dx). If `flat`, the array is one 2-D plane, and both halves of the corners are that plane. Begins at
+    the `first` layer and ends after the one with which there are enough. Returns places, corners (longer copies where
+    there was no room), how many were found: -1 as soon as they are more than `most`, before any of that plane is
+    kept; the layer to go on with, or 0 if all are done; and the bits of all regions met.
     """
     depth, height = upper[0] - lower[0], upper[1] - lower[1]
     stride = marks.shape[2]
     bits = np.zeros((2, height + 3, stride), np.uint8)
     dirty = np.zeros((2, height), np.bool_)
     rows = np.zeros((2, 2), np.int64)
-    surfel_count = 0
-    for layer in range(1 if flat else depth + 1):
+    surfel_count, met = 0, np.uint8(0)
+    if first > 0:
+        back = (first + 1) % 2
+        rows[back] = _look_up(labels, lower[0] + first - 1, lower, upper, table, pad[2] + 1, bits[back], dirty[back])
+    for layer in range(first, 1 if flat else depth + 1):
+        if surfel_count >= enough:
+            return places, corners, surfel_count, layer, met
         back, front = (layer + 1) % 2, layer % 2
         rows[front] = _look_up(labels, lower[0] + layer, lower, upper, table, pad[2] + 1, bits[front], dirty[front])
         if flat:
@@ -105,7 +111,7 @@ def surfels(labels, lower, upper, table, flat, pad, marks, places, corners, most
         words = edge.view(np.uint64)
         room = _countable(edge, words, surfel_count, most)
         if room < 0:
-            return places, corners, room
+            return places, corners, room, 0, met
         places = _with_room(places, room)
         corners = _with_room(corners, room)
         for word in range(words.size):
@@ -125,11 +131,12 @@ def surfels(labels, lower, upper, table, flat, pad, marks, places, corners, most
                         | np.uint64(d[k + 1]) << np.uint64(56)
                     )
                     surfel_count += 1
-    return places, corners, surfel_count
+                    met |= edge[k]
+    return places, corners, surfel_count, 0, met
 
 
 @kernel
-def voxels(labels, lower, upper, table, flat, pad, marks, places, corners, most):
+def voxels(labels, lower, upper, table, flat, pad, marks, places, corners, first, enough, most):
     """Find the voxels of each region that have a face-neighbour outside it; the image border counts as outside.
 
     Returns the same as `surfels`; the region bits stand in the first of the eight bytes.
@@ -139,9 +146,13 @@ def voxels(labels, lower, upper, table, flat, pad, marks, places, corners, most)
     bits = np.zeros((3, height + 3, stride), np.uint8)
     dirty = np.zeros((3, height), np.bool_)
     rows = np.zeros((3, 2), np.int64)
-    voxel_count = 0
-    rows[0] = _look_up(labels, lower[0], lower, upper, table, pad[2], bits[0], dirty[0])
-    for layer in range(depth):
+    voxel_count, met = 0, np.uint8(0)
+    for layer in range(max(first - 1, 0), first + 1):
+        at = layer % 3
+        rows[at] = _look_up(labels, lower[0] + layer, lower, upper, table, pad[2], bits[at], dirty[at])
+    for layer in range(first, depth):
+        if voxel_count >= enough:
+            return places, corners, voxel_count, layer, met
         behind, here, ahead = (layer + 2) % 3, layer % 3, (layer + 1) % 3
         rows[ahead] = _look_up(labels, lower[0] + layer + 1, lower, upper, table, pad[2], bits[ahead], dirty[ahead])
         if flat:
@@ -161,7 +172,7 @@ def voxels(labels, lower, upper, table, flat, pad, marks, places, corners, most)
         words = edge.view(np.uint64)
         room = _countable(edge, words, voxel_count, most)
         if room < 0:
-            return places, corners, room
+            return places, corners, room, 0, met
         places = _with_room(places, room)
         corners = _with_room(corners, room)
         for word in range(words.size):
@@ -172,7 +183,8 @@ def voxels(labels, lower, upper, table, flat, pad, marks, places, corners, most)
                     places[voxel_count] = start + k
                     corners[voxel_count] = edge[k]
                     voxel_count += 1
-    return places, corners, voxel_count
+                    met |= edge[k]
+    return places, corners, voxel_count, 0, met
 
 
 @kernel
@@ -209,16 +221,6 @@ def measure(places, corners, region, areas, marks, steps, bins, sizes, counts, u
             far += 1
             in_a_row += 1
     return far
-
-
-@kernel
-def has_elements(corners, region):
-    """Return whether one region has any boundary at all."""
-    for k in range(corners.size):
-        code = _code(corners[k], region)
-        if code != 0 and code != 255:
-            return True
-    return False
 
 
 @kernel
