@@ -203,7 +203,7 @@ def _bounds(
     given: Labels, array: npt.NDArray[Any], *, reversed_axes: bool
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     if not isinstance(given, LabelMap):
-        return bounding_box(array)  # type: ignore[no-any-return]
+        return bounding_box(array)  # type: ignore[no-any-return]  # a kernel has no types
     if given.box is None:
         return np.array(array.shape), np.zeros(3, np.int64)
     lower, upper = given.box.lower, given.box.upper

@@ -110,7 +110,7 @@ class Metric(Generic[P, R]):
         for value in (*args, *kwargs.values()):
             if isinstance(value, MaskedArray) and is_masked(value):
                 raise InputError(f"{self.name} is asked of a masked array", advice="Leave out or fill what is masked")
-            fitting = fitting or isinstance(value, kind)  # type: ignore[arg-type]
+            fitting = fitting or isinstance(value, kind)  # type: ignore[arg-type]  # a class, or a union of them
             case = getattr(value, "empty", None) if case is None else case
         if not fitting:
             raise self._misuse(*args, *kwargs.values())

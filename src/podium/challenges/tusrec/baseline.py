@@ -31,7 +31,7 @@ _MOST_ALIKE, _LEAST_ALIKE = 1 - 1e-6, 0.05
 """Correlations that a distance is still told from."""
 
 
-def no_motion(frames: npt.NDArray[Any], scaling: Floats) -> Floats:  # noqa: ARG001
+def no_motion(frames: npt.NDArray[Any], scaling: Floats) -> Floats:  # noqa: ARG001  # what every baseline is given
     """Return the transform from every frame but the first to the one before it: none."""
     return np.tile(np.eye(4), (len(frames) - 1, 1, 1))
 
@@ -95,7 +95,7 @@ def predict_ddfs(
     frames: npt.NDArray[Any],
     landmark: npt.NDArray[Any],
     data_path_calib: str,
-    device: object = "cpu",  # noqa: ARG001
+    device: object = "cpu",  # noqa: ARG001  # the signature is the organisers'
 ) -> tuple[npt.NDArray[np.float32], ...]:
     """Return the displacements GP, GL, LP and LL of a constant sweep, in mm.
 
