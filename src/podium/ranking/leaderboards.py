@@ -89,7 +89,7 @@ def challenge_rule(challenge: Challenge, cube: Cube, *, roles: Mapping[str, Role
         edition=challenge.edition,
         submissions=cube.submissions,
         rows=cube.rows,
-        units=units_of(cube.clusters),
+        units=units_of(cube.clusters, [challenge.stratum(row) for row in cube.rows]),
         ranked=np.array(ranked, bool),
         score=lambda weights: challenge.score(cube, weights, ranked),
         priced=cube.failed,

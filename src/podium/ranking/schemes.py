@@ -153,22 +153,26 @@ class TestThenRank(Scheme):
         return f"test then rank{adjusted}{', raw differences' if self.differences == 'raw' else ''}"
 
     def prepared(self, task: TaskValues, units: Units) -> Aggregated:  # noqa: D102
-        direction = task.measure.direction
-        means = units.means(task.values)
-        sizes = units.means(np.abs(task.values))
-        tests = PairedTests(means, direction=direction, sizes=sizes, raw=self.differences == "raw")
-        # Clusters are drawn whole, so that any of its rows tells how often one counts.
-        row_of = np.zeros(len(units.names), np.intp)
-        row_of[units.cluster] = np.arange(len(units.cluster))
+        better = self.better(task, units)
         title = f"{task.measure.title}, significantly better than"
         measure = Measure(task.name or "value", title, Direction.HIGHER, digits=0)
-        rows = task.values if direction is Direction.HIGHER else -task.values
+        rows = task.values if task.measure.direction is Direction.HIGHER else -task.values
 
         def aggregated(weights: Floats) -> Column:
-            wins = np.asarray(np.sum(self.significant(tests.p(weights[:, row_of])), axis=2, dtype=np.float64))
+            wins = np.asarray(np.sum(better(weights), axis=2, dtype=np.float64))
             return Column(measure, wins, relative=True, smooth=False, rows=rows)
 
         return aggregated
+
+    def better(self, task: TaskValues, units: Units) -> Callable[[Floats], npt.NDArray[np.bool_]]:
+        """Return what tells from weights who is better than whom, shape (sets, submissions, submissions)."""
+        means = units.means(task.values)
+        sizes = units.means(np.abs(task.values))
+        tests = PairedTests(means, direction=task.measure.direction, sizes=sizes, raw=self.differences == "raw")
+        # Clusters are drawn whole, so that any of its rows tells how often one counts.
+        row_of = np.zeros(len(units.names), np.intp)
+        row_of[units.cluster] = np.arange(len(units.cluster))
+        return lambda weights: self.significant(tests.p(weights[:, row_of]))
 
     def notes(self, tasks: Sequence[TaskValues], units: Units) -> tuple[str, ...]:
         """Say that clusters were tested, where one holds several cases of a task."""
