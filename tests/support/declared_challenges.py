@@ -7,6 +7,7 @@ import numpy as np
 from podium.io import write_label_map
 from podium.model import LabelMap
 
+TOML = Path(__file__).with_name("toml")
 SPACING = (1.0, 1.0, 2.0)
 SEGMENTATION = {
     "name": "brain-lesions",

@@ -33,8 +33,16 @@ def challenges() -> dict[str, type[Challenge]]:
 
 
 def get_challenge(name: str, *, edition: str = "document", **options: Any) -> Challenge:
-    """Return a challenge ready to use, in an edition of its rules, with options, which may be text."""
+    """Return a challenge ready to use, by its name or as a path to a challenge.toml declares it.
+
+    It is in an edition of its rules, with options, which may be text.
+    """
     known = challenges()
+    if name not in known and _is_file(name):
+        from podium.challenges.kinds.toml_files import read_challenge
+
+        made = read_challenge(name, edition=edition)
+        return made.varied(**options) if options else made
     if name not in known:
         raise InputError(f"there is no challenge called {name!r}", advice=nearest(name, known))
     return known[name].made(edition=edition, **options)
@@ -57,3 +65,8 @@ def chosen_challenge(challenge: str | Challenge, rules: str | None, options: Map
         known = ", ".join(made.option_names()) or "none"
         raise InputError(f"{made.title} has no option {unknown[0]!r}", advice=f"Options of {made.name}: {known}")
     return made.varied(**changes) if changes else made
+
+
+def _is_file(name: str) -> bool:
+    """Return whether a name is the path of a challenge.toml, or of the folder that holds one."""
+    return name.endswith(".toml") or Path(name, "challenge.toml").is_file()

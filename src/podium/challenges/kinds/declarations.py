@@ -11,6 +11,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    Strict,
     TypeAdapter,
     ValidationError,
     WithJsonSchema,
@@ -38,14 +39,17 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+Number: TypeAlias = Annotated[float, Strict()]
+WholeNumber: TypeAlias = Annotated[int, Strict()]
+Truth: TypeAlias = Annotated[bool, Strict()]
 
 
-class Misdeclared(ValueError):
-    """What is wrong with a declaration, where in it, and what would be right."""
+class Misdeclared(ValueError):  # noqa: N818
+    """What is wrong with a declaration, where in it, and what would be right; `misspelt` if a key is not known."""
 
-    def __init__(self, problem: str, *at: str | int, advice: str = "") -> None:
+    def __init__(self, problem: str, *at: str | int, advice: str = "", misspelt: bool = False) -> None:
         super().__init__(problem)
-        self.problem, self.at, self.advice = problem, at, advice
+        self.problem, self.at, self.advice, self.misspelt = problem, at, advice, misspelt
 
 
 class DeclaredTable(BaseModel):
@@ -166,8 +170,8 @@ class Images(DeclaredTable):
     """How many axes label maps have; by default either."""
     arrays: Mapping[str, str] = Field(default_factory=dict)
     """For HDF5 files with several label maps: what each is called here, and the dataset that holds it."""
-    encodings: tuple[Mapping[str, int], ...] = ()
-    """Other numbers that a whole label map may have in place of the labels', such as `{ plaque = 128, vessel = 255 }`."""
+    encodings: tuple[Mapping[str, WholeNumber], ...] = ()
+    """Other numbers that the labels of a whole map may have, such as `{ plaque = 128, vessel = 255 }`."""
 
 
 class Quantity(DeclaredTable):
@@ -185,7 +189,7 @@ class Quantity(DeclaredTable):
     """What a failed case costs: a number, words such as "image diagonal" or "not ranked", or a table of them."""
     weight: ByTarget = 1.0
     """By how much it counts beside the others: a number, or a table with one for each target."""
-    decides: bool = True
+    decides: Truth = True
     """Whether it counts; else it is measured and shown."""
     absent: Literal["count", "leave out"] = "count"
     """What becomes of cases whose truth lacks the target: they count like others, or are left out for everybody."""
@@ -193,7 +197,7 @@ class Quantity(DeclaredTable):
     """What it is called in tables; by default like the metric. Needed where one metric is there twice."""
     title: str = ""
     """What it is called in headings; by default the metric's."""
-    digits: int | None = Field(default=None, ge=0, le=12)
+    digits: WholeNumber | None = Field(default=None, ge=0, le=12)
     """How many decimals are shown."""
     options: Mapping[str, Any] = Field(default_factory=dict)
     """Options of the metric."""
@@ -214,7 +218,9 @@ class Quantity(DeclaredTable):
         for key in (*others, *options):
             if key not in cls.model_fields and key not in known:
                 keys = [name for name in cls.model_fields if name != "options"]
-                raise Misdeclared(f"{metric.name} has no option {key!r}", key, advice=nearest(key, [*known, *keys]))
+                raise Misdeclared(
+                    f"{metric.name} has no option {key!r}", key, advice=nearest(key, [*known, *keys]), misspelt=True
+                )
         for key, value in options.items():
             _check_option(metric, key, known[key], value)
         return {**others, **({"options": options} if options else {})}
@@ -254,7 +260,7 @@ def _check_option(metric: Metric[..., Any], key: str, kind: Any, given: Any) -> 
 class PairedTest(DeclaredTable):
     """A paired Wilcoxon signed-rank test of every two teams."""
 
-    alpha: float = Field(default=0.05, gt=0, lt=1)
+    alpha: Number = Field(default=0.05, gt=0, lt=1)
     """A smaller p-value is significant."""
     adjustment: Adjustment = "none"
     """How p-values are adjusted for the number of pairs."""
@@ -270,7 +276,7 @@ class RankingRules(DeclaredTable):
     """`mean rank`: each criterion is averaged over cases and ranks the teams; the ranks are averaged. `rank then mean`:
     teams are ranked in every case, and these ranks averaged. `test then rank`: how many others a team is significantly
     better than. `weighted mean`: the criteria's means are averaged to one score."""
-    statistic: Literal["mean", "median"] | Annotated[float, Field(ge=0, le=1)] = "mean"
+    statistic: Literal["mean", "median"] | Annotated[float, Strict(), Field(ge=0, le=1)] = "mean"
     """What is taken over cases: the mean, the median, or a share such as 0.05 for that quantile."""
     test: PairedTest | None = None
     """With `mean rank`: only significant differences part teams in a criterion. With `test then rank`: the test."""
@@ -281,9 +287,9 @@ class RankingRules(DeclaredTable):
 class Eligibility(DeclaredTable):
     """Who is ranked, decided on all cases."""
 
-    at_least: Mapping[str, float] = Field(default_factory=dict)
+    at_least: Mapping[str, Number] = Field(default_factory=dict)
     """Columns, and what their mean over cases must reach."""
-    at_most: Mapping[str, float] = Field(default_factory=dict)
+    at_most: Mapping[str, Number] = Field(default_factory=dict)
     """Columns, and what their mean over cases must not exceed."""
     better_than: str = ""
     """The name of a submission that must be outperformed, such as a baseline."""
@@ -294,9 +300,9 @@ class Eligibility(DeclaredTable):
 class Timing(DeclaredTable):
     """What time counts; seconds of each case come from a team's timing.csv."""
 
-    weight: float = Field(default=0.0, ge=0)
+    weight: Number = Field(default=0.0, ge=0)
     """By how much the rank of the mean time counts beside the criteria; 0 not at all."""
-    limit_seconds: float | None = Field(default=None, gt=0)
+    limit_seconds: Number | None = Field(default=None, gt=0)
     """Whoever takes longer per case, on average, is not ranked."""
 
 

@@ -7,27 +7,28 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from pydantic import ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from podium.challenges.kinds.declarations import (
     Eligibility,
     Files,
-    Misdeclared,
     Quantity,
     RankingRules,
     Timing,
+    WholeNumber,
     Words,
     for_target,
 )
 from podium.challenges.kinds.refusals import refusal
 from podium.challenges.kinds.scoring import Criterion, Scoring
+from podium.challenges.kinds.soundness import check_quantities, check_ranking
+from podium.metrics.families import option_types
 from podium.metrics.registry import get_metric
 from podium.model import (
     NOT_RANKED,
     Case,
     Challenge,
     Cube,
-    Direction,
     Floats,
     InputError,
     Measure,
@@ -35,7 +36,6 @@ from podium.model import (
     Price,
     Scores,
 )
-from podium.model.errors import nearest
 from podium.model.measure import Cost
 
 __all__ = ["DeclaredChallenge"]
@@ -64,7 +64,7 @@ class DeclaredChallenge(Challenge):
     """As in run folders: small letters, digits, - and _."""
     title: str = ""  # type: ignore[misc]
     """For people; by default the name."""
-    revision: int = Field(default=1, ge=1)
+    revision: WholeNumber = Field(default=1, ge=1)
     """Raised whenever the same input would give another number."""
     files: Files
     """How files are called."""
@@ -100,16 +100,8 @@ class DeclaredChallenge(Challenge):
 
     def model_post_init(self, context: Any, /) -> None:
         """Refuse what cannot be measured or ranked, with the place in the declaration."""
-        names = [quantity.called for quantity in self.quantities]
-        for place, quantity in enumerate(self.quantities):
-            self._check_quantity(place, quantity)
-            if quantity.called in (*names[:place], self.time.name):
-                raise Misdeclared(
-                    f"{quantity.called!r} is the name of another measure",
-                    *("quantities", place, "name" if quantity.name else "metric"),
-                    advice='Give this one a name of its own: name = "…"',
-                )
-        self._check_ranking()
+        check_quantities(self)
+        check_ranking(self)
         super().model_post_init(context)
 
     # What a kind must say.
@@ -127,7 +119,7 @@ class DeclaredChallenge(Challenge):
 
     def cases(self, truth: Path) -> list[Case]:
         """Find every file of the truth that fits the pattern."""
-        cases = {}
+        cases: dict[str, Case] = {}
         for parts, path in self.files.truth.files(truth):
             name = self.files.case_name.fill(parts)
             if name in cases:
@@ -170,10 +162,16 @@ class DeclaredChallenge(Challenge):
 
     def declared(self, quantity: Quantity, **changes: Any) -> Measure:
         """Return the measure of a quantity, with its price."""
-        metric = self.metric_of(quantity)
+        metric, targets = self.metric_of(quantity), self.targets_of(quantity)
+        known, _ = option_types(metric)
+        options = {
+            target: {key: value for key, value in quantity.options_of(target).items() if key in known}
+            for target in targets
+        }
         given: dict[str, Any] = {
             "name": quantity.called,
-            "targets": self.targets_of(quantity),
+            "targets": targets,
+            "options": {target: own for target, own in options.items() if own},
             "price": self._price(quantity),
             "decides": quantity.decides,
             "undefined": quantity.absent == "leave out",
@@ -224,13 +222,14 @@ class DeclaredChallenge(Challenge):
 
     def _scoring(self, cube: Cube) -> Scoring:
         criteria = [
-            Criterion(measure.as_column(), measure.key, self._weight(quantity, measure))
+            Criterion(measure.as_column(), measure.key, self.weight_of(quantity, measure))
             for quantity, measure in self.criteria
         ]
         return Scoring(self.ranking, self.timing, self.time, criteria, cube, self.emphasis)
 
     @staticmethod
-    def _weight(quantity: Quantity, measure: Measure) -> float:
+    def weight_of(quantity: Quantity, measure: Measure) -> float:
+        """Return by how much a criterion counts."""
         weight = for_target(quantity.weight, measure.key[1])
         return 1.0 if weight is None else weight
 
@@ -289,8 +288,10 @@ class DeclaredChallenge(Challenge):
     @classmethod
     def option_names(cls) -> tuple[str, ...]:
         """Name the options that a person may give: fields of a subclass of one's own."""
-        own = {name for kind in cls.__mro__ if kind.__module__.startswith(__package__) for name in _fields(kind)}
-        return tuple(name for name in super().option_names() if name not in own)
+        kinds = [
+            kind for kind in cls.__mro__ if issubclass(kind, BaseModel) and kind.__module__.startswith(__package__)
+        ]
+        return tuple(name for name in super().option_names() if name not in kinds[0].model_fields)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -329,178 +330,3 @@ class DeclaredChallenge(Challenge):
             raise InputError(
                 f"{where}: {problem.problem}" if where else problem.problem, advice=problem.advice
             ) from None
-
-    # Checks of the declaration.
-
-    def _check_quantity(self, place: int, quantity: Quantity) -> None:
-        at = ("quantities", place)
-        metric = self.metric_of(quantity)
-        if not self.takes(metric):
-            raise Misdeclared(
-                f"{metric.name} is a metric of {metric.family}, which is not for {self.kind}",
-                *(*at, "metric"),
-                advice=f"`podium metrics` lists them; for {self.kind}: {', '.join(self._known_metrics())}",
-            )
-        for target in quantity.of:
-            if target not in self.targets:
-                raise Misdeclared(
-                    f"there is nothing called {target!r} to measure", *at, "of", advice=nearest(target, self.targets)
-                )
-        targets = self.targets_of(quantity)
-        if not targets:
-            raise Misdeclared("there is nothing to measure", *at, advice="Declare labels or regions")
-        tables = {"failed": quantity.failed, "weight": quantity.weight, **quantity.options}
-        for key, table in tables.items():
-            if isinstance(table, Mapping):
-                for target in table:
-                    if target not in targets:
-                        raise Misdeclared(
-                            f"{target!r} is not what this is measured of",
-                            *at,
-                            key,
-                            target,
-                            advice=nearest(target, targets),
-                        )
-                if key == "failed" and (open_ := [target for target in targets if target not in table]):
-                    raise Misdeclared(
-                        f"what a failed case costs for {open_[0]!r} is left open", *at, key, advice="Add it"
-                    )
-        if metric.direction is Direction.NONE or not quantity.decides:
-            return
-        self._check_price(at, quantity, metric)
-
-    def _check_price(self, at: tuple[str | int, ...], quantity: Quantity, metric: Metric[..., Any]) -> None:
-        name = metric.name
-        if metric.direction is Direction.ZERO:
-            raise Misdeclared(
-                f"{name} is best at zero, so that means of it cancel out and cannot be ranked",
-                *(*at, "metric"),
-                advice="Write decides = false to show it only, or take another metric",
-            )
-        if quantity.failed is None:
-            raise Misdeclared(
-                f"it is not said what a failed case costs in {name}",
-                *at,
-                advice=f'Write failed = {_worst(metric)}, or failed = "not ranked"',
-            )
-        prices = quantity.failed if isinstance(quantity.failed, Mapping) else {"": quantity.failed}
-        for target, cost in prices.items():
-            where = (*at, "failed", *((target,) if target else ()))
-            if isinstance(cost, str):
-                self._check_words(where, cost, metric, table=bool(target))
-                continue
-            if not metric.minimum <= cost <= metric.maximum:
-                raise Misdeclared(
-                    f"{cost:g} is no value of {name}, which lies from {metric.minimum:g} to {metric.maximum:g}",
-                    *where,
-                    advice=f"Write {_worst(metric)}",
-                )
-            if cost == metric.perfect:
-                raise Misdeclared(
-                    f"{cost:g} is the best value of {name}, so that whoever fails would win",
-                    *where,
-                    advice=f"Write {_worst(metric)}",
-                )
-        if metric.empty.get("both", 0.0) != metric.empty.get("both", 0.0) and quantity.absent == "count":
-            raise Misdeclared(
-                f"{name} has no value where truth and prediction are both empty",
-                *at,
-                advice='Write absent = "leave out" to leave out cases whose truth is empty',
-            )
-
-    def _check_words(self, where: tuple[str | int, ...], cost: str, metric: Metric[..., Any], *, table: bool) -> None:
-        known = ["not ranked", *self.costs]
-        if cost not in known:
-            raise Misdeclared(
-                f"no price is called {cost!r}", *where, advice=f"{nearest(cost, known)} Or write a number"
-            )
-        if cost == "not ranked" and table:
-            raise Misdeclared('"not ranked" holds for all targets alike', *where, advice='Write failed = "not ranked"')
-        if cost != "not ranked" and metric.unit != "mm":
-            raise Misdeclared(
-                f"{cost!r} is a length, and {metric.name} is not measured in mm",
-                *where,
-                advice=f"Write {_worst(metric)}",
-            )
-
-    def _known_metrics(self) -> list[str]:
-        from podium.metrics.registry import metrics
-
-        return [metric.name for metric in metrics() if self.takes(metric)]
-
-    def _check_ranking(self) -> None:
-        rules, criteria = self.ranking, self.criteria
-        if not criteria:
-            raise Misdeclared("nothing decides", "quantities", 0, advice="Let one measure decide: decides = true")
-        if not sum(self._weight(*criterion) for criterion in criteria) + self.timing.weight > 0:
-            raise Misdeclared(
-                "no criterion counts anything", "quantities", 0, "weight", advice="Give one a weight above 0"
-            )
-        columns = {measure.column: measure for _, measure in criteria}
-        if rules.scheme == "weighted mean":
-            self._check_mean(criteria)
-        if rules.test is not None and rules.scheme not in ("mean rank", "test then rank"):
-            raise Misdeclared(
-                f"{rules.scheme!r} makes no test",
-                "ranking",
-                "test",
-                advice='Leave it out, or write scheme = "mean rank"',
-            )
-        if rules.scheme == "test then rank" and rules.statistic != "mean":
-            raise Misdeclared("a test has no use for a statistic", "ranking", "statistic", advice="Leave it out")
-        if rules.test is not None and rules.statistic != "mean":
-            raise Misdeclared(
-                "only means are tested", "ranking", "statistic", advice="Leave it out, or leave out the test"
-            )
-        for name in rules.ties:
-            if name not in (*columns, self.time.name):
-                raise Misdeclared(
-                    f"there is no column {name!r}", "ranking", "ties", advice=nearest(name, (*columns, self.time.name))
-                )
-        for key in ("at_least", "at_most"):
-            for name, limit in getattr(self.eligibility, key).items():
-                if name not in columns:
-                    raise Misdeclared(
-                        f"there is no column {name!r}", "eligibility", key, name, advice=nearest(name, columns)
-                    )
-                low, high = columns[name].minimum, columns[name].maximum
-                if not low <= limit <= high:
-                    raise Misdeclared(
-                        f"{limit:g} is no value of {name}, which lies from {low:g} to {high:g}",
-                        "eligibility",
-                        key,
-                        name,
-                    )
-
-    def _check_mean(self, criteria: Sequence[tuple[Quantity, Measure]]) -> None:
-        first = criteria[0][1]
-        for quantity, measure in criteria:
-            at = ("quantities", self.quantities.index(quantity), "metric")
-            advice = 'Write scheme = "mean rank", or decides = false for one of them'
-            if measure.direction is not first.direction:
-                raise Misdeclared(
-                    f"{first.name} and {measure.name} are not better in the same direction", *at, advice=advice
-                )
-            if measure.unit != first.unit:
-                units = (m.unit or "a plain number" for m in (first, measure))
-                raise Misdeclared(
-                    "a weighted mean cannot add up {} ({}) and {} ({})".format(
-                        *(x for pair in zip((first.name, measure.name), units, strict=True) for x in pair)
-                    ),
-                    *at,
-                    advice=advice,
-                )
-        if self.timing.weight:
-            raise Misdeclared(
-                "a weighted mean cannot add up seconds", "timing", "weight", advice='Write scheme = "mean rank"'
-            )
-
-
-def _fields(kind: type) -> set[str]:
-    return set(kind.__dict__.get("__annotations__", {}))
-
-
-def _worst(metric: Metric[..., Any]) -> str:
-    """Return what the price of a metric may be."""
-    end = metric.minimum if metric.direction is Direction.HIGHER else metric.maximum
-    return f"{end:g}" if abs(end) != float("inf") else ('"image diagonal"' if metric.unit == "mm" else "a number")

@@ -42,20 +42,23 @@ def _refusal(model: type[BaseModel], detail: Any) -> Misdeclared:
     at, given, kind = tuple(detail["loc"]), detail.get("input"), detail["type"]
     cause = detail.get("ctx", {}).get("error")
     if isinstance(cause, Misdeclared):
-        return Misdeclared(cause.problem, *at, *cause.at, advice=cause.advice)
+        return Misdeclared(cause.problem, *at, *cause.at, advice=cause.advice, misspelt=cause.misspelt)
     if isinstance(cause, InputError):
         return Misdeclared(cause.problem, *at, advice=cause.advice or "")
-    key = str(at[-1]) if at else ""
+    if cause is not None:
+        return Misdeclared(str(cause), *at)
+    key = next((str(step) for step in reversed(at) if isinstance(step, str)), "")
     if kind == "extra_forbidden":
-        return Misdeclared(f"there is no key {key!r} here", *at, advice=nearest(key, _known_keys(model, at[:-1])))
+        known = _known_keys(model, at[:-1])
+        return Misdeclared(f"there is no key {key!r} here", *at, advice=nearest(key, known), misspelt=True)
     if kind == "missing":
-        return Misdeclared(f"{key!r} is missing", *at, advice="Add it")
+        short = f"{key} has too few entries"
+        return Misdeclared(short if isinstance(at[-1], int) else f"{key!r} is missing", *at, advice="Add it")
     if kind == "literal_error":
         return Misdeclared(f"{key} cannot be {given!r}", *at, advice=_choices(str(given), detail["ctx"]["expected"]))
     if kind in _PLAIN:
         return Misdeclared(f"{key} is {_PLAIN[kind]}, not {given!r}", *at)
-    problem = str(cause or detail["msg"])
-    return Misdeclared(f"{key}: {problem[:1].lower()}{problem[1:]}" if key else problem, *at)
+    return Misdeclared(f"{key}: {detail['msg'][:1].lower()}{detail['msg'][1:]}", *at)
 
 
 def _choices(given: str, expected: str) -> str:

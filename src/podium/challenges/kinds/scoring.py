@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from podium.challenges.kinds.declarations import Eligibility, RankingRules, Timing
 from podium.model import Column, Cube, Direction, Floats, Measure, Scores
@@ -28,6 +29,7 @@ from podium.ranking import (
     units_of,
     with_ranks,
 )
+from podium.ranking.inference.resampling import Units
 from podium.ranking.inference.significance import significance_ranks
 
 __all__ = ["SCORE", "Criterion", "Scoring"]
@@ -104,7 +106,7 @@ class Scoring:
             return self._scheme.prepared(self._task(criterion, everybody), self._units)(weights)
         # Ranks and tests compare those who are ranked; others have no value.
         among = np.asarray(ranked, bool)
-        column = self._scheme.prepared(self._task(criterion, among), self._units)(weights)
+        column = self._scheme.prepared(self._task(criterion, among, complete=True), self._units)(weights)
         values = np.full((len(weights), len(among)), np.nan)
         values[:, among] = column.values
         return replace(column, values=values, rows=None, scales=None)
@@ -115,7 +117,7 @@ class Scoring:
             return column_ranks(column, among=ranked)
         among = np.asarray(ranked, bool)
         test = TestThenRank(self.rules.test.adjustment, self.rules.test.alpha)
-        better = test.better(self._task(criterion, among), self._units)(weights)
+        better = test.better(self._task(criterion, among, complete=True), self._units)(weights)
         sign = -1.0 if column.measure.direction is Direction.HIGHER else 1.0
         scales = None if column.scales is None else column.scales[:, among]
         ranks = np.full(column.values.shape, np.nan)
@@ -133,14 +135,14 @@ class Scoring:
         return AggregateThenRank(self.rules.statistic)
 
     @cached_property
-    def _units(self):  # type: ignore[no-untyped-def]  # what `units_of` returns
+    def _units(self) -> Units:
         return units_of(self.cube.clusters)
 
-    def _task(self, criterion: Criterion, among: np.typing.NDArray[np.bool_]) -> TaskValues:
+    def _task(self, criterion: Criterion, among: npt.NDArray[np.bool_], *, complete: bool = False) -> TaskValues:
+        """Return the values of some; where all are compared case by case, of the cases for which all have one."""
         values = self.cube.of(*criterion.key)[among]
-        rows = np.isfinite(values).all(axis=0)
-        if not isinstance(self._scheme, AggregateThenRank) or self.rules.test is not None:
-            values = np.where(rows, values, np.nan)  # a case that the truth leaves out for some is compared for none
+        rows = np.asarray(np.isfinite(values).all(axis=0))
+        values = np.where(rows, values, np.nan) if complete else values
         return TaskValues(criterion.measure, rows, values, self.cube.failed[among])
 
     def _untied(self, places: Floats, columns: Sequence[Column], weights: Floats, ranked: Sequence[bool]) -> Floats:
@@ -153,57 +155,69 @@ class Scoring:
 
     def ineligible(self, demands: Eligibility) -> dict[str, str]:
         """Name who does not qualify for a rank, and why."""
-        weights = np.ones((1, len(self.cube.rows)))
-        plain = replace(self, rules=RankingRules(statistic=self.rules.statistic))
-        everybody = [True] * len(self.cube.submissions)
-        columns = {c.measure.name: plain._column(c, weights, everybody) for c in self.criteria}
-        causes: dict[str, list[str]] = {name: [] for name in self.cube.submissions}
+        causes = [*self._limited(demands), *self._outperformed(demands), *self._timed()]
+        reasons: dict[str, list[str]] = {}
+        for submission, cause in causes:
+            reasons.setdefault(submission, []).append(cause)
+        return {name: "; ".join(own) for name, own in reasons.items() if name != demands.better_than}
+
+    @cached_property
+    def _means(self) -> dict[str, Column]:
+        """What each criterion comes to over all cases, of everybody, whatever the scheme."""
+        weights, everybody = np.ones((1, len(self.cube.rows))), np.ones(len(self.cube.submissions), bool)
+        scheme = AggregateThenRank(self.rules.statistic)
+        return {
+            criterion.measure.name: criterion.pooled(weights)
+            if criterion.pooled is not None
+            else scheme.prepared(self._task(criterion, everybody), self._units)(weights)
+            for criterion in self.criteria
+        }
+
+    def _limited(self, demands: Eligibility) -> Iterator[tuple[str, str]]:
         for limits, sign, words in ((demands.at_least, 1.0, "at least"), (demands.at_most, -1.0, "at most")):
             for name, limit in limits.items():
-                values = columns[name].values[0]
-                for submission, value in zip(self.cube.submissions, values.tolist(), strict=True):
+                measure = self._means[name].measure
+                for submission, value in zip(self.cube.submissions, self._means[name].values[0], strict=True):
                     if np.isnan(value) or exceeds(sign * limit, sign * value):
-                        measure = columns[name].measure
-                        causes[submission].append(
-                            f"{measure.title} is {measure.shown(value)}, {words} {limit:g} is asked for"
-                        )
-        if demands.better_than in self.cube.submissions:
-            self._outperformed(demands, list(columns.values()), causes)
-        if self.timing.limit_seconds is not None:
-            limit = self.timing.limit_seconds
-            for submission, value in zip(self.cube.submissions, self.seconds(weights).values[0].tolist(), strict=True):
-                if np.isnan(value):
-                    causes[submission].append("has no time for every case, so that the limit cannot be shown to hold")
-                elif exceeds(value, limit):
-                    causes[submission].append(f"takes {value:.3g} s per case, at most {limit:g} s is allowed")
-        return {name: "; ".join(reasons) for name, reasons in causes.items() if reasons and name != demands.better_than}
+                        yield submission, f"{measure.title} is {measure.shown(value)}, {words} {limit:g} is asked for"
 
-    def _outperformed(self, demands: Eligibility, columns: Sequence[Column], causes: dict[str, list[str]]) -> None:
-        """Note who is not better than the submission that must be outperformed."""
+    def _outperformed(self, demands: Eligibility) -> Iterator[tuple[str, str]]:
+        if demands.better_than not in self.cube.submissions:
+            return
         own = self.cube.submissions.index(demands.better_than)
         better = []
-        for column in columns:
-            sign = 1.0 if column.measure.direction is Direction.HIGHER else -1.0
-            values = sign * column.values[0]
+        for column in self._means.values():
+            values = column.values[0] if column.measure.direction is Direction.HIGHER else -column.values[0]
             scales = None if column.scales is None else np.maximum(column.scales[0], column.scales[0, own])
             better.append(exceeds(values, values[own], scales))
         enough = np.all(better, axis=0) if demands.better_in == "all" else np.any(better, axis=0)
+        where = "every criterion" if demands.better_in == "all" else "any criterion"
         for submission, wins in zip(self.cube.submissions, enough.tolist(), strict=True):
             if not wins:
-                causes[submission].append(
-                    f"does not outperform {demands.better_than} in {'all criteria' if demands.better_in == 'all' else 'any criterion'}"
-                )
+                yield submission, f"does not outperform {demands.better_than} in {where}"
+
+    def _timed(self) -> Iterator[tuple[str, str]]:
+        limit = self.timing.limit_seconds
+        if limit is None:
+            return
+        seconds = self.seconds(np.ones((1, len(self.cube.rows)))).values[0]
+        for submission, value in zip(self.cube.submissions, seconds.tolist(), strict=True):
+            if np.isnan(value):
+                yield submission, "has no time for every case, so that the limit cannot be shown to hold"
+            elif exceeds(value, limit):
+                yield submission, f"takes {value:.3g} s per case, at most {limit:g} s is allowed"
 
 
 def _weighted(columns: Sequence[Column], shares: Sequence[float]) -> Column:
-    """Return the weighted mean of columns of one direction, with the rows that it is the mean of where all have some."""
+    """Return the weighted mean of columns of one direction, and of their rows where all have some."""
     total = sum(shares)
     parts = [(column, share / total) for column, share in zip(columns, shares, strict=True) if share > 0]
     values = np.sum([share * column.values for column, share in parts], axis=0)
     first = parts[0][0].measure
     low, high = (sum(share * getattr(c.measure, end) for c, share in parts) for end in ("minimum", "maximum"))
     measure = replace(SCORE, direction=first.direction, unit=first.unit, minimum=low, maximum=high)
-    known = all(column.rows is not None and not np.isnan(column.rows).any() for column, _ in parts)
-    rows = np.sum([share * column.rows for column, share in parts], axis=0) if known else None  # type: ignore[operator]
+    parts_of_rows = [share * column.rows for column, share in parts if column.rows is not None]
+    known = len(parts_of_rows) == len(parts) and not np.isnan(parts_of_rows).any()
+    rows = np.asarray(np.sum(parts_of_rows, axis=0)) if known else None
     smooth = all(column.smooth for column, _ in parts)
     return Column(measure, np.asarray(values), rows=rows, smooth=smooth)

@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field, field_validator
 
-from podium.challenges.kinds.declarations import Images, Misdeclared, Quantity
+from podium.challenges.kinds.declarations import Images, Misdeclared, Quantity, WholeNumber
 from podium.challenges.kinds.declared import DeclaredChallenge
 from podium.io import read_label_map
-from podium.io.arrays import dataset, open_hdf5
+from podium.io.arrays import content, dataset, open_hdf5
 from podium.metrics.families import option_types, preparation_of
 from podium.metrics.mixups import image_doubts, volume_doubts
 from podium.model import Case, InputError, LabelMap, Metric, Panel, Slices, Status, Value, View
@@ -63,9 +63,9 @@ class SegmentationChallenge(DeclaredChallenge):
     kind: ClassVar[str] = "segmentation"
     costs: ClassVar[Mapping[str, Cost]] = {"image diagonal": _diagonal_mm}
 
-    labels: Mapping[str, int] = Field(min_length=1)
+    labels: Mapping[str, WholeNumber] = Field(min_length=1)
     """The number of each label; 0 is background."""
-    regions: Mapping[str, tuple[str | int, ...]] = Field(default_factory=dict)
+    regions: Mapping[str, tuple[str | WholeNumber, ...]] = Field(default_factory=dict)
     """Regions of several labels, by their names or numbers."""
     images: Images = Images()
     """What label maps must be like."""
@@ -73,11 +73,14 @@ class SegmentationChallenge(DeclaredChallenge):
     @field_validator("labels")
     @classmethod
     def _distinct(cls, labels: Mapping[str, int]) -> Mapping[str, int]:
+        names: dict[int, str] = {}
         for name, number in labels.items():
             if not number > 0:
                 raise Misdeclared(f"label {name!r} is {number}, and labels are whole numbers from 1", name)
-            if other := next((other for other in labels if other != name and labels[other] == number), None):
-                raise Misdeclared(f"{other!r} and {name!r} are both {number}", name, advice="Give each its own number")
+            if number in names:
+                problem = f"{names[number]!r} and {name!r} are both {number}"
+                raise Misdeclared(problem, name, advice="Give each its own number")
+            names[number] = name
         return labels
 
     def model_post_init(self, context: Any, /) -> None:
@@ -100,10 +103,10 @@ class SegmentationChallenge(DeclaredChallenge):
     def numbers(self) -> dict[str, tuple[int, ...]]:
         """The labels of everything that can be measured in a label map: every region and every label."""
         of_regions = {
-            name: tuple(sorted({self.labels.get(str(member), member) for member in members}))  # type: ignore[arg-type]
+            name: tuple(sorted({self.labels[member] if isinstance(member, str) else member for member in members}))
             for name, members in self.regions.items()
         }
-        return {**of_regions, **{name: (number,) for name, number in self.labels.items()}}  # type: ignore[dict-item]
+        return {**of_regions, **{name: (number,) for name, number in self.labels.items()}}
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -124,19 +127,23 @@ class SegmentationChallenge(DeclaredChallenge):
 
     # Files.
 
-    def read(self, path: Path) -> LabelMaps:
-        """Read the label maps of a file: the one that it is, or those of the datasets that are declared."""
-        if not self.images.arrays:
-            return {"": self._known_labels(read_label_map(path, dimensions=self.images.dimensions), path)}
-        maps = {}
+    def read(self, path: Path, image: str = "") -> LabelMap:
+        """Read the label map of a file, or that of a dataset which is declared as one of several images."""
+        if not image:
+            return self._known_labels(read_label_map(path, dimensions=self.images.dimensions), path)
+        name, short = self.images.arrays[image], Path(path.name)
         with open_hdf5(path) as file:
-            for image, name in self.images.arrays.items():
-                numbers = np.asarray(dataset(file, name, path=Path(path.name))[()])
-                try:
-                    maps[image] = self._known_labels(LabelMap.from_array(numbers), path)
-                except InputError as error:
-                    raise InputError(f"{name!r}: {error.problem}", path=path.name, advice=error.advice) from None
-        return maps
+            numbers = content(dataset(file, name, path=short), name, path=short)
+        try:
+            if numbers.ndim not in ((2, 3) if self.images.dimensions is None else (self.images.dimensions,)):
+                raise InputError(f"it has {numbers.ndim} axes")
+            return self._known_labels(LabelMap.from_array(numbers), short)
+        except InputError as error:
+            raise InputError(f"'{name}': {error.problem}", path=short, advice=error.advice) from None
+
+    @property
+    def _images(self) -> tuple[str, ...]:
+        return tuple(self.images.arrays) or ("",)
 
     def _known_labels(self, labels: LabelMap, path: Path) -> LabelMap:
         """Translate other encodings, and refuse labels that are not declared, or take them for background."""
@@ -153,27 +160,34 @@ class SegmentationChallenge(DeclaredChallenge):
 
     def load(self, case: Case) -> LabelMaps:
         """Read the truth."""
-        return self.read(case.files[0])
+        return {image: self.read(case.files[0], image) for image in self._images}
 
     def measure(self, case: Case, truth: LabelMaps, prediction: Path) -> list[Value]:
-        """Measure every quantity of every target."""
-        guess = self.read(prediction)
-        warning = self._check_grids(truth, guess, prediction)
-        return [value for image in truth for value in self._values(case.name, truth, guess, image, warning)]
+        """Measure every quantity of every target; of several label maps, each fails alone."""
+        values, problems = [], []
+        for image in truth:
+            try:
+                guess = self.read(prediction, image)
+                warning = self._check_grid(truth[image], guess, prediction)
+            except InputError as error:
+                problems.append(error)
+                values += self._unusable(case.name, image, str(error))
+            else:
+                values += self._values(case.name, truth, guess, image=image, warning=warning)
+        if len(problems) == len(truth):
+            raise problems[0]
+        return values
 
     def compared(self, name: str, reference: LabelMap, prediction: LabelMap) -> list[Value]:
         """Measure a label map that is at hand against another; `name` is that of the row."""
-        return self._values(name, {"": reference}, {"": prediction}, "", "")
+        return self._values(name, {"": reference}, prediction)
 
-    def _check_grids(self, truth: LabelMaps, guess: LabelMaps, path: Path) -> str:
+    def _check_grid(self, truth: LabelMap, guess: LabelMap, path: Path) -> str:
         """Refuse a prediction on another grid; return a warning where one is accepted."""
-        differences = []
-        for image, reference in truth.items():
-            name = f"{image}: " if image else ""
-            if guess[image].shape != reference.shape:
-                shapes = (" × ".join(map(str, labels.shape)) for labels in (guess[image], reference))
-                raise InputError("{}wrong shape: {} voxels, the truth has {}".format(name, *shapes), path=path)
-            differences += [f"{name}{what}" for what in reference.geometry_differences(guess[image])]
+        if guess.shape != truth.shape:
+            shapes = (" × ".join(map(str, labels.shape)) for labels in (guess, truth))
+            raise InputError("wrong shape: {} voxels, the truth has {}".format(*shapes), path=path)
+        differences = truth.geometry_differences(guess)
         if differences and self.images.geometry == "full":
             raise InputError(
                 f"wrong geometry: truth and prediction have {'; '.join(differences)}",
@@ -182,9 +196,17 @@ class SegmentationChallenge(DeclaredChallenge):
             )
         return f"accepted although {'; '.join(differences)} differ" if differences else ""
 
-    def _values(self, row: str, truth: LabelMaps, guess: LabelMaps, image: str, warning: str) -> list[Value]:
+    def _unusable(self, row: str, image: str, reason: str) -> list[Value]:
+        """Return what cannot be measured of one of several label maps."""
+        keys = [(measure.name, target) for measure in self.measures for target in measure.targets]
+        own = [(name, target) for name, target in keys if target.startswith(f"{image}/")]
+        return [Value(row, name, None, target, status=Status.INVALID, reason=reason) for name, target in own]
+
+    def _values(
+        self, row: str, truth: LabelMaps, prediction: LabelMap, *, image: str = "", warning: str = ""
+    ) -> list[Value]:
         """Measure one label map of a row; surfaces and the like are computed once for all that ask for the same."""
-        reference, prediction = truth[image], guess[image]
+        reference = truth[image]
         prefix = f"{image}/" if image else ""
         wanted: dict[tuple[Any, ...], dict[str, tuple[int, ...]]] = {}
         plan = []
@@ -225,31 +247,39 @@ class SegmentationChallenge(DeclaredChallenge):
     # Checking and showing.
 
     def check(self, case: Case | None, prediction: Path) -> list[str]:  # noqa: ARG002  # what every challenge is given
-        """Say which labels do not exist."""
-        try:
-            self.read(prediction)
-        except InputError as error:
-            return [error.problem]
-        return []
+        """Say which label map cannot be read, and which labels do not exist."""
+        problems = []
+        for image in self._images:
+            try:
+                self.read(prediction, image)
+            except InputError as error:
+                problems.append(error.problem)
+        return list(dict.fromkeys(problems))
 
     def doubts(self, case: Case | None, truth: LabelMaps | None, prediction: Path) -> list[str]:  # noqa: ARG002  # what every challenge is given
         """Say whether everything is background, labels are swapped, or voxels or a header are turned around."""
         doubts = []
-        for image, guess in self.read(prediction).items():
-            reference = None if truth is None else truth[image]
-            flat = len(guess.shape) == 2
-            own = image_doubts(guess.array, None if reference is None else reference.array) if flat else None
-            own = volume_doubts(guess, reference) if own is None else own
+        for image in self._images:
+            guess, reference = self.read(prediction, image), None if truth is None else truth[image]
+            if len(guess.shape) == 2:
+                own = image_doubts(guess.array, None if reference is None else reference.array)
+            else:
+                own = volume_doubts(guess, reference)
             doubts += [f"{image}: {doubt}" if image else doubt for doubt in own]
         return doubts
 
     def views(self, case: Case, truth: LabelMaps, prediction: Path, *, images: Path | None = None) -> list[View]:  # noqa: ARG002  # what every challenge is given
         """Show the slice that is disputed most."""
-        guess = self.read(prediction)
-        self._check_grids(truth, guess, prediction)
-        names = {number: name for name, number in self.labels.items()}
-        panels = [panel for image in truth for panel in _panels(image, truth[image], guess[image])]
-        return [Slices(f"{case.name}: where it is disputed most", tuple(panels), names)] if panels else []
+        names, panels, remarks = {number: name for name, number in self.labels.items()}, [], []
+        for image in truth:
+            try:
+                guess = self.read(prediction, image)
+                self._check_grid(truth[image], guess, prediction)
+            except InputError as error:
+                remarks.append(error.problem)
+            else:
+                panels += _panels(image, truth[image], guess)
+        return [Slices(f"{case.name}: where it is disputed most", tuple(panels), names, tuple(remarks))]
 
 
 def _prepared(preparation: Any, reference: LabelMap, prediction: LabelMap, **options: Any) -> Mapping[str, Any]:
