@@ -1,5 +1,6 @@
 """Declared challenges for tests, with small truths and teams of every kind."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -54,3 +55,7 @@ def write_lesions(folder: Path, *, subjects: int = 3, visits: int = 2) -> Path:
             array = lesion(number, shift=shift, noise=noise)
             write_labels(folder / "submissions" / team / f"{case}.nii.gz", array)
     return folder
+
+
+DATA = {"brain-lesions": partial(write_lesions, subjects=8)}
+"""What writes truth and submissions of a challenge.toml of the tests, where no demo does."""

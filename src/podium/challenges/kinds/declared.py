@@ -111,8 +111,9 @@ class DeclaredChallenge(Challenge):
     def targets(self) -> tuple[str, ...]:
         """Everything that can be measured: what `of` may name."""
 
+    @classmethod
     @abstractmethod
-    def takes(self, metric: Metric[..., Any]) -> bool:
+    def takes(cls, metric: Metric[..., Any]) -> bool:
         """Whether a metric can be measured of what is predicted."""
 
     # Files.
@@ -306,24 +307,20 @@ class DeclaredChallenge(Challenge):
         }
 
     def varied(self, **changes: Any) -> Self:
-        """Return the same challenge with other options; `declaration` and `rules` are as in `options`."""
-        declaration = {key: value for key, value in changes.pop("declaration", {}).items() if key != "kind"}
-        rules = changes.pop("rules", {})
-        if declaration or rules:
-            kept = {} if declaration else self._fields_but(_SCORING)
-            changes = {**kept, **declaration, **rules, **changes}
-            return self.made(**changes)
-        return super().varied(**changes)
+        """Return the same challenge with other options; `declaration` and `rules` are as in `options`.
 
-    def _fields_but(self, names: Sequence[str]) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in type(self).model_fields if name not in names}
+        A declaration takes the place of all that there is, rules of what they name.
+        """
+        kept = {} if "declaration" in changes else {name: getattr(self, name) for name in type(self).model_fields}
+        return self.made(**{**kept, **changes})
 
     @classmethod
     def made(cls, **options: Any) -> Self:
         """Return the challenge; what cannot be used is one clear line."""
         declaration = {key: value for key, value in options.pop("declaration", {}).items() if key != "kind"}
+        rules = options.pop("rules", {})
         try:
-            return cls(**{**declaration, **options.pop("rules", {}), **options})
+            return cls(**{**options, **declaration, **rules})
         except ValidationError as error:
             problem = refusal(cls, error)
             where = ".".join(map(str, problem.at))

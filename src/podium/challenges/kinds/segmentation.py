@@ -121,7 +121,8 @@ class SegmentationChallenge(DeclaredChallenge):
         chosen = tuple(self.regions or self.labels)
         return tuple(f"{image}/{name}" for image in self.images.arrays for name in chosen) or chosen
 
-    def takes(self, metric: Metric[..., Any]) -> bool:
+    @classmethod
+    def takes(cls, metric: Metric[..., Any]) -> bool:
         """Whether it is a metric of label maps."""
         return preparation_of(metric) is not None
 
