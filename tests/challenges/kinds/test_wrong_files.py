@@ -1,5 +1,6 @@
 """Forty wrong challenge.toml files: each gets one line with the place, what is wrong, and what would be right."""
 
+import random
 import re
 
 import pytest
@@ -184,3 +185,50 @@ def test_a_wrong_file_of_another_kind_gets_line_problem_and_advice(what):
     assert message.startswith(f"challenge.toml: line {line}: "), message
     assert problem in message, message
     assert advice in message, message
+
+
+VALUES = [
+    "1",
+    "-1",
+    "1.5",
+    "nan",
+    "inf",
+    "true",
+    '""',
+    '"x"',
+    '"a/b"',
+    "[]",
+    "{}",
+    "[1]",
+    '["x"]',
+    "[[]]",
+    "{ a = 1 }",
+    "1979-05-27",
+]
+
+
+def mutated(text, generator):
+    """Return a text with one or two values replaced, or a line left out, doubled, or moved."""
+    lines = text.splitlines()
+    for _ in range(generator.randint(1, 2)):
+        place = generator.randrange(len(lines))
+        line = lines[place]
+        if " = " in line and generator.random() < 0.7:
+            lines[place] = f"{line.split(' = ')[0]} = {generator.choice(VALUES)}"
+        else:
+            lines[place : place + 1] = generator.choice([[], [line, line], [line.replace("[", "[x.")]])
+            lines = lines or [""]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("path", sorted(TOML.glob("*.toml")), ids=lambda path: path.stem)
+def test_whatever_stands_in_a_file_is_read_or_told_with_its_line(path):
+    generator = random.Random(path.stem)
+    messages = []
+    for _ in range(150):
+        try:
+            parse_challenge(mutated(path.read_text(), generator))
+        except InputError as error:
+            messages.append(str(error))
+    assert [message for message in messages if not re.match(r"challenge\.toml: line \d+: ", message)] == []
+    assert len(messages) > 50
