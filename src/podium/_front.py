@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from podium._front_rank import load, rank
-from podium.challenges import challenges, chosen_challenge, get_challenge
+from podium.challenges import challenges, chosen_challenge, recorded_challenge
 from podium.challenges.baselines import demo_algorithms
 from podium.io import MAX_VOXELS, read_label_map
 from podium.metrics import LabelMapComparison, compare_label_maps, surface_dice
@@ -390,7 +390,7 @@ def _evaluated(place: Path, challenge: Challenge | None) -> Run:
     record, table, failures = read_enclosed(place)
     if challenge is not None and challenge.name != record.challenge:
         raise InputError(f"these are metrics of {record.challenge}, not of {challenge.name}", path=place)
-    rules = (challenge or get_challenge(record.challenge)).varied(**{"edition": record.edition, **record.options})
+    rules = recorded_challenge(record.challenge, edition=record.edition, options=record.options, given=challenge)
     return Run(rules, record, table, failures)
 
 

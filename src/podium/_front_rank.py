@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, get_args
 
 from podium._front_tables import TableSource, is_table, ranking_of_table, score_table_of
-from podium.challenges import get_challenge
+from podium.challenges import recorded_challenge
 from podium.io import read_groups
 from podium.model import Challenge, InputError
 from podium.ranking import Ranking, Scheme, scheme_named
@@ -39,11 +39,9 @@ def load(run: AnyPath, *, challenge: Challenge | None = None) -> Run:
         RunFolder(folder).recover()
     record = read_record(folder)
     table, failures = read_tables(folder, record.roles, checksum=record.measurements)
-    if challenge is None:
-        challenge = get_challenge(record.challenge)
-    elif challenge.name != record.challenge:
+    if challenge is not None and challenge.name != record.challenge:
         raise InputError(f"this is a run of {record.challenge}, not of {challenge.name}", path=folder)
-    rules = challenge.varied(**{"edition": record.edition, **record.options})
+    rules = recorded_challenge(record.challenge, edition=record.edition, options=record.options, given=challenge)
     return Run(rules, record, table, failures, folder=folder)
 
 

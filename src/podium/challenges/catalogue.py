@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 from podium.model import Challenge, InputError
+from podium.model.errors import nearest
 
-__all__ = ["challenges", "chosen_challenge", "get_challenge"]
+__all__ = ["challenges", "chosen_challenge", "get_challenge", "recorded_challenge"]
 
 _GROUP = "podium.challenges"
 
@@ -33,13 +33,28 @@ def challenges() -> dict[str, type[Challenge]]:
 
 
 def get_challenge(name: str, *, edition: str = "document", **options: Any) -> Challenge:
-    """Return a challenge ready to use, in an edition of its rules, with options, which may be text."""
+    """Return a challenge ready to use, by its name or as a path to a challenge.toml declares it.
+
+    It is in an edition of its rules, with options, which may be text.
+    """
     known = challenges()
+    if name not in known and _is_file(name):
+        from podium.challenges.kinds.toml_files import read_challenge
+
+        made = read_challenge(name, edition=edition)
+        return made.varied(**options) if options else made
     if name not in known:
-        near = get_close_matches(name.lower(), known, n=1)
-        advice = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(sorted(known))}"
-        raise InputError(f"there is no challenge called {name!r}", advice=advice)
+        raise InputError(f"there is no challenge called {name!r}", advice=nearest(name, known))
     return known[name].made(edition=edition, **options)
+
+
+def recorded_challenge(name: str, *, edition: str, options: Mapping[str, Any], given: Challenge | None) -> Challenge:
+    """Return the challenge that made a run: by its name, by the declaration that the run holds, or the one given."""
+    if given is None and options.get("declaration", {}).get("kind"):
+        from podium.challenges.kinds.making import challenge_of
+
+        return challenge_of({"edition": edition, **options})
+    return (given or get_challenge(name)).varied(**{"edition": edition, **options})
 
 
 def chosen_challenge(challenge: str | Challenge, rules: str | None, options: Mapping[str, Any] | None) -> Challenge:
@@ -50,3 +65,8 @@ def chosen_challenge(challenge: str | Challenge, rules: str | None, options: Map
         known = ", ".join(made.option_names()) or "none"
         raise InputError(f"{made.title} has no option {unknown[0]!r}", advice=f"Options of {made.name}: {known}")
     return made.varied(**changes) if changes else made
+
+
+def _is_file(name: str) -> bool:
+    """Return whether a name is the path of a challenge.toml, or of the folder that holds one."""
+    return name.endswith(".toml") or Path(name, "challenge.toml").is_file()

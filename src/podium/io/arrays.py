@@ -26,6 +26,7 @@ __all__ = [
     "File",
     "NumpyHeader",
     "Stored",
+    "content",
     "dataset",
     "numpy_header",
     "open_hdf5",
@@ -73,6 +74,16 @@ def dataset(file: File, name: str, *, path: Path, texts: tuple[str, ...] = ()) -
         something else.
     """
     return file.dataset(name, path=path, texts=texts)
+
+
+def content(stored: Stored, name: str, *, path: Path) -> npt.NDArray[Any]:
+    """Return the numbers of a dataset; one that is damaged is refused by its name."""
+    try:
+        return np.asarray(stored[()])
+    except (KeyError, OSError, RuntimeError) as error:
+        raise InputError(
+            f"'{name}' cannot be read ({error})", path=path, advice="The file is damaged, or compressed unusually"
+        ) from None
 
 
 class NumpyHeader(NamedTuple):

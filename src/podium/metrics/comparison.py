@@ -8,14 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-import numpy as np
-
-from podium.metrics._pairs import Labels, Regions, Spacing, as_regions, pair_up
+from podium.metrics._pairs import Labels, Regions, Spacing, as_regions
 from podium.metrics.bands import boundary_bands
-from podium.metrics.instances import InstanceOverlaps
-from podium.metrics.lesions import LesionComparison
+from podium.metrics.families import lesion_comparisons, matched_counts, threshold_counts
 from podium.metrics.overlaps import Overlap, overlap
-from podium.metrics.panoptic import InstanceCounts
 from podium.metrics.points import Centres, centres
 from podium.metrics.registry import metrics
 from podium.metrics.skeletons import centre_lines
@@ -132,15 +128,15 @@ def _more(
         for name, own in result.items():
             own |= {"boundary": bands[name], "centreline": lines[name], "topology": shapes[name]}
     if "instances" in also:
-        pair = pair_up(reference, prediction, spacing_mm=spacing_mm)
-        spacing = pair.spacing[::-1] if pair.reversed_axes else pair.spacing
-        for name, labels in as_regions(regions).items():
-            one, two = (mask if mask.size else np.zeros((1,) * mask.ndim, bool) for mask in pair.masks(labels))
-            overlaps = InstanceOverlaps.between(one, two, spacing_mm=spacing)
-            result[name] |= {
-                "instances": InstanceCounts.of(overlaps, overlaps.match(inclusive=False)),
-                "segmentation_average_precision": InstanceCounts.at_thresholds(overlaps),
-                "lesions": LesionComparison.by_contact(one, two, spacing_mm=spacing, boundary=boundary),
+        given: dict[str, Any] = {"regions": regions, "spacing_mm": spacing_mm}
+        counts = matched_counts(reference, prediction, **given)
+        at_thresholds = threshold_counts(reference, prediction, **given)
+        lesions = lesion_comparisons(reference, prediction, boundary=boundary, **given)
+        for name, own in result.items():
+            own |= {
+                "instances": counts[name],
+                "segmentation_average_precision": at_thresholds[name],
+                "lesions": lesions[name],
             }
     return result
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any, ParamSpec, TypeVar
 
 from podium.model import Direction, InputError, Metric
+from podium.model.errors import nearest
 
 __all__ = ["AN_ERROR", "A_SHARE", "declare", "get_metric", "metrics"]
 
@@ -89,7 +89,5 @@ def get_metric(name: str) -> Metric[..., Any]:
     """
     known = {metric.name: metric for metric in metrics()}
     if name not in known:
-        near = get_close_matches(name, known, n=1)
-        advice = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(sorted(known))}"
-        raise InputError(f"there is no metric called {name!r}", advice=advice)
+        raise InputError(f"there is no metric called {name!r}", advice=nearest(name, known))
     return known[name]

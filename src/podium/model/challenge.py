@@ -252,6 +252,10 @@ class Challenge(BaseModel, ABC):
         """Name what a row is drawn with when cases are resampled: itself, or the subject it belongs to."""
         return row
 
+    def stratum(self, row: str) -> str:  # noqa: ARG002  # for those who replace it
+        """Name what a row is resampled among, such as its hospital; all rows have one by default."""
+        return ""
+
     def truth_as_prediction(self, case: Case) -> Path | None:  # noqa: ARG002  # for those who replace it
         """Offer the truth as a prediction, to find out whether a case can be measured at all; None if it is none."""
         return None

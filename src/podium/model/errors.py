@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
-__all__ = ["LONGEST_REASON", "InputError", "brief", "printable", "shortened"]
+__all__ = ["LONGEST_REASON", "InputError", "brief", "nearest", "printable", "shortened"]
 
 LONGEST_REASON = 600
 """Characters of whatever is said of a file that a stranger sent."""
@@ -61,3 +62,16 @@ def shortened(names: Sequence[str], *, most: int = 10) -> str:
     """List names, the first of them if they are many."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """Advise on a name that does not exist: the nearest that does, or all of them.
+
+    Examples
+    --------
+    >>> nearest("dise", ["dice", "precision"]), nearest("x", ["dice"])
+    ("Did you mean 'dice'?", 'There are: dice')
+    """
+    known = list(names)
+    near = get_close_matches(name.lower(), known, n=1)
+    return f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(sorted(known)) or 'none'}"

@@ -174,7 +174,7 @@ def table_of_challenge(
         column = judging[key].as_column()
         tasks.append(TaskValues(column, everywhere, cube.of(*key)[competing], cube.failed[competing]))
     names = tuple(name for name, competes in zip(cube.submissions, ranked, strict=True) if competes)
-    strata = [""] * len(cube.rows)
+    strata = [challenge.stratum(row) for row in cube.rows]
     raw = _Raw(
         challenge.name,
         names,

@@ -225,21 +225,25 @@ def _template(name: str, data: ReportData) -> Template:
 
 
 def _options(data: ReportData) -> list[tuple[str, Any]]:
-    """Return the options that made a ranking, but for the edition and those that were left open."""
+    """Return the options that made a ranking, but for the edition, those left open, and a challenge's declaration."""
     options = sorted(data.info["options"].items())
-    return [(name, _worded(value)) for name, value in options if name != "edition" and value not in (None, "", [])]
+    given = [(name, value) for name, value in options if name not in ("edition", "declaration", "rules")]
+    return [(name, _worded(value)) for name, value in given if value not in (None, "", [])]
 
 
 def _worded(value: Any) -> Any:
-    """Return an option for people: lists as lists, and ranges from where to where.
+    """Return an option for people: lists as lists, ranges from where to where, and others by name.
 
     Examples
     --------
     >>> _worded(["Dice:higher", "HD95:lower"]), _worded({"Dice": (0.0, 1.0), "": (0.0, float("inf"))}), _worded(0.5)
     ('Dice:higher, HD95:lower', 'Dice 0 to 1, 0 to inf', 0.5)
+    >>> _worded({"mass": 1.25})
+    'mass 1.25'
     """
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {low:g} to {high:g}".strip() for name, (low, high) in value.items())
+        ranges = {n: f"{v[0]:g} to {v[1]:g}" if isinstance(v, list | tuple) else v for n, v in value.items()}
+        return ", ".join(f"{name} {own}".strip() for name, own in ranges.items())
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.io import read_text
-from podium.io.arrays import dataset, open_hdf5
+from podium.io.arrays import content, dataset, open_hdf5
 from podium.model import InputError
 from podium.model.options import positive_number
 
@@ -84,7 +84,7 @@ def _read_mask(file: Any, name: str, path: Path, shape: tuple[int, ...] | None) 
         raise InputError(f"wrong shape: '{name}' has {size} pixels, it should have {wanted}", path=path.name)
     if stored.dtype.kind not in "iuf":
         raise InputError(f"'{name}' holds {stored.dtype}, not label numbers", path=path.name, advice=_labels_advice())
-    numbers = _content(stored, name, path)
+    numbers = content(stored, name, path=Path(path.name))
     for encoding in _ENCODINGS:
         _, plaque, vessel = members = [numbers == label for label in encoding]
         if sum(map(np.count_nonzero, members)) == numbers.size:
@@ -110,19 +110,10 @@ def _read_class(file: Any, path: Path) -> int:
     stored = dataset(file, "cls", path=Path(path.name))
     if stored.shape is None or stored.size != 1:
         raise InputError(f"'cls' holds {stored.size or 0} numbers, it should hold one", path=path.name)
-    number = float(_content(stored, "cls", path).reshape(-1)[0])
+    number = float(content(stored, "cls", path=Path(path.name)).reshape(-1)[0])
     if number not in CLASSES:
         raise InputError(f"'cls' is {number:g}, neither 0 (low risk) nor 1 (high risk)", path=path.name)
     return int(number)
-
-
-def _content(stored: Any, name: str, path: Path) -> npt.NDArray[Any]:
-    try:
-        return np.asarray(stored[()])
-    except (KeyError, OSError, RuntimeError) as error:
-        raise InputError(
-            f"'{name}' cannot be read ({error})", path=path.name, advice="The file is damaged, or compressed unusually"
-        ) from None
 
 
 def read_baseline_seconds(truth: Path) -> float | None:
