@@ -284,6 +284,24 @@ class DeclaredChallenge(Challenge):
         """What cases that are drawn together are called."""
         return self.words.cluster
 
+    # A demo.
+
+    @property
+    def has_demo(self) -> bool:
+        """Whether there is a module `demo` beside the challenge's own, or its kind can be made up."""
+        from podium.challenges.kinds.phantoms import PHANTOMS
+
+        return super().has_demo or self.kind in PHANTOMS
+
+    def write_demo(self, folder: Path, *, seed: int = 0) -> None:
+        """Write what the module `demo` beside the challenge's own does, or else made-up truth and teams."""
+        from podium.challenges.kinds.phantoms import write_phantoms
+
+        if super().has_demo:
+            super().write_demo(folder, seed=seed)
+        else:
+            write_phantoms(self, folder, seed=seed)
+
     # What is remembered.
 
     @classmethod

@@ -1,0 +1,80 @@
+"""What a folder of truth suggests."""
+
+import json
+
+import numpy as np
+import pytest
+from declared_challenges import lesion, write_labels, write_lesions
+
+from podium.challenges.kinds.drafts import draft_challenge
+from podium.challenges.kinds.patterns import Pattern
+from podium.challenges.kinds.proposals import look_at_label_maps, proposed_patterns
+from podium.challenges.kinds.toml_files import parse_challenge
+from podium.model import InputError
+
+NAMES = [
+    ("s1_0_seg.nii.gz s1_1_seg.nii.gz s2_0_seg.nii.gz", "{subject}_{visit}_seg.nii.gz", "{subject}_{visit}.nii.gz"),
+    ("B-GLI-01-000-seg.nii.gz B-GLI-02-000-seg.nii.gz", "B-GLI-{case}-000-seg.nii.gz", "B-GLI-{case}-000.nii.gz"),
+    ("case_0/agg_MAJ_seg.nii.gz case_1/agg_MAJ_seg.nii.gz", "case_{case}/agg_MAJ_seg.nii.gz", "case_{case}.nii.gz"),
+    ("p1/p1_seg.nii p2/p2_seg.nii", "{case}/{case}_seg.nii", "{case}.nii"),
+    ("ann.mha bob.mha", "{case}.mha", "{case}.mha"),
+    ("only.mha", "{case}.mha", "{case}.mha"),
+    ("a_b_c_label.mha d_e_label.mha", "{case}_label.mha", "{case}.mha"),
+    ("labelsTr/x_1.nii.gz labelsTr/x_2.nii.gz", "labelsTr/x_{case}.nii.gz", "x_{case}.nii.gz"),
+    ("liver_1_2_3.nii liver_2_3_4.nii", "{case}.nii", "{case}.nii"),
+]
+
+
+@pytest.mark.parametrize(("names", "truth", "prediction"), NAMES)
+def test_patterns(names, truth, prediction):
+    files = names.split()
+    assert proposed_patterns(files)[:2] == (truth, prediction)
+    assert all(Pattern(truth).match(name) is not None for name in files)
+
+
+def test_a_challenge_follows_from_a_folder(tmp_path):
+    write_lesions(tmp_path)
+    (tmp_path / "truth" / ".hidden.nii.gz").write_bytes(b"")
+    draft = draft_challenge("a", truth=tmp_path / "truth")
+    challenge = parse_challenge(draft.text)
+    assert challenge.labels == {"label_1": 1, "label_2": 2}
+    assert challenge.files.cluster.text == "{subject}"
+    assert len(challenge.cases(tmp_path / "truth")) == 6
+    assert draft.remarks[0] == "6 files are called like {subject}_{visit}_seg.nii.gz."
+    assert "names that participants know" in draft.remarks[1]
+
+
+def test_images_beside_the_labels_are_left_alone(tmp_path):
+    for number in range(3):
+        write_labels(tmp_path / f"case{number}" / "seg.nii.gz", lesion(number))
+        write_labels(tmp_path / f"case{number}" / "a.nii.gz", np.arange(18 * 16 * 14).reshape(18, 16, 14))
+    proposal = look_at_label_maps(tmp_path)
+    assert (proposal.truth, proposal.prediction, proposal.cases) == ("{case}/seg.nii.gz", "{case}.nii.gz", 3)
+
+
+@pytest.mark.parametrize("labels", [{"background": 0, "whole": [1, 2], "core": 2}, {"0": "back", "1": "a b", "2": "c"}])
+def test_labels_are_called_as_in_the_dataset(tmp_path, labels):
+    write_labels(tmp_path / "labelsTr" / "x_1.nii.gz", lesion(1))
+    (tmp_path / "dataset.json").write_text(json.dumps({"labels": labels}))
+    proposal = look_at_label_maps(tmp_path / "labelsTr")
+    if "core" in labels:
+        assert proposal.labels == {"label_1": 1, "core": 2}
+        assert proposal.regions == {"whole": ["label_1", "core"]}
+    else:
+        assert proposal.labels == {"a_b": 1, "c": 2}
+    parse_challenge(draft_challenge("a", truth=tmp_path / "labelsTr").text)
+
+
+def test_what_suggests_nothing_is_said(tmp_path):
+    with pytest.raises(InputError, match="no such folder"):
+        look_at_label_maps(tmp_path / "nowhere")
+    with pytest.raises(InputError, match="there is no label map in it"):
+        look_at_label_maps(tmp_path)
+    write_labels(tmp_path / "image.nii.gz", np.arange(18 * 16 * 14).reshape(18, 16, 14))
+    with pytest.raises(InputError, match="as an image has"):
+        look_at_label_maps(tmp_path)
+    write_labels(tmp_path / "image.nii.gz", np.zeros((4, 4, 4), int))
+    assert look_at_label_maps(tmp_path).labels == {"structure": 1}
+    (tmp_path / "dataset.json").write_text("[]")
+    with pytest.raises(InputError, match=r"no dataset.json of nnU-Net"):
+        look_at_label_maps(tmp_path)
