@@ -165,14 +165,32 @@ class TestThenRank(Scheme):
         return aggregated
 
     def better(self, task: TaskValues, units: Units) -> Callable[[Floats], npt.NDArray[np.bool_]]:
-        """Return what tells from weights who is better than whom, shape (sets, submissions, submissions)."""
-        means = units.means(task.values)
-        sizes = units.means(np.abs(task.values))
-        tests = PairedTests(means, direction=task.measure.direction, sizes=sizes, raw=self.differences == "raw")
-        # Clusters are drawn whole, so that any of its rows tells how often one counts.
-        row_of = np.zeros(len(units.names), np.intp)
-        row_of[units.cluster] = np.arange(len(units.cluster))
-        return lambda weights: self.significant(tests.p(weights[:, row_of]))
+        """Return what tells from weights who is better than whom, shape (sets, submissions, submissions).
+
+        A cluster counts as often as its row of most weight; where its rows differ in weight, its mean is of these.
+        """
+        tests = self._tests(units.means(task.values), units.means(np.abs(task.values)), task)
+
+        def better(weights: Floats) -> npt.NDArray[np.bool_]:
+            counts = np.zeros((len(weights), len(units.names)))
+            np.maximum.at(counts.T, units.cluster, weights.T)
+            times = counts[:, units.cluster]
+            shares = np.divide(weights, times, out=np.ones(weights.shape), where=times > 0)
+            if (shares == 1).all():
+                return self.significant(tests.p(counts))
+            teams = len(task.values)
+            result = np.zeros((len(weights), teams, teams), bool)
+            patterns, which = np.unique(shares, axis=0, return_inverse=True)
+            for number, pattern in enumerate(patterns):
+                chosen = which.reshape(-1) == number
+                means, sizes = (_cluster_means(values, pattern, units) for values in (task.values, np.abs(task.values)))
+                result[chosen] = self.significant(self._tests(means, sizes, task).p(counts[chosen]))
+            return result
+
+        return better
+
+    def _tests(self, means: Floats, sizes: Floats, task: TaskValues) -> PairedTests:
+        return PairedTests(means, direction=task.measure.direction, sizes=sizes, raw=self.differences == "raw")
 
     def notes(self, tasks: Sequence[TaskValues], units: Units) -> tuple[str, ...]:
         """Say that clusters were tested, where one holds several cases of a task."""
@@ -269,6 +287,14 @@ def scheme_rule(
         row_words=table.row_words,
         cluster_words=table.cluster_words,
     )
+
+
+def _cluster_means(values: Floats, shares: Floats, units: Units) -> Floats:
+    """Return the mean of each cluster's rows by their shares; NaN where none counts."""
+    known = np.isfinite(values)
+    total = units.sums(known * shares)
+    sums = units.sums(np.where(known, values, 0.0) * shares)
+    return np.asarray(np.divide(sums, total, out=np.full(sums.shape, np.nan), where=total > 0))
 
 
 def _share(statistic: str | float) -> float | None:

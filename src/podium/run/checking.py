@@ -134,7 +134,8 @@ def _alone(challenge: Challenge, naming: Sequence[Case], files: Files) -> list[P
     problems = [
         Problem(printable(name), what, warning=not _could_be(name, challenge.naming)) for name, what in strange.items()
     ]
-    names = files.called(naming) if challenge.naming else [n for n in files.top if n not in (TIMING, *COMPANIONS)]
+    called = files.called(naming) if challenge.naming else files.top
+    names = [name for name in called if name not in (TIMING, *COMPANIONS)]
     if JOBS in files.top:  # downloaded from grand-challenge.org, with outputs in folders beside it
         problems.append(Problem(JOBS, "only with the truth can be told which case an output is of", warning=True))
         files.use([JOBS, *(name for name in files.top if files.is_folder(name))])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -29,6 +30,7 @@ from podium.model import (
     Case,
     Challenge,
     Cube,
+    Direction,
     Floats,
     InputError,
     Measure,
@@ -115,6 +117,29 @@ class DeclaredChallenge(Challenge):
     @abstractmethod
     def takes(cls, metric: Metric[..., Any]) -> bool:
         """Whether a metric can be measured of what is predicted."""
+
+    # What a kind may say.
+
+    def pooled(self, quantity: Quantity) -> bool:  # noqa: ARG002  # for kinds
+        """Whether a quantity is computed of all rows together, and is no mean of theirs."""
+        return False
+
+    def misfit(self, quantity: Quantity, metric: Metric[..., Any]) -> tuple[str, str] | None:
+        """Say why a price does not fit a metric, and what would; by default lengths are for metrics in mm only."""
+        costs = quantity.failed.values() if isinstance(quantity.failed, Mapping) else [quantity.failed]
+        length = next((cost for cost in costs if cost in self.costs), None)
+        if length is None or metric.unit == "mm":
+            return None
+        problem = f"{length!r} is a length, and {metric.name} is not measured in mm"
+        return problem, f"Write failed = {self.worst_price(metric)}"
+
+    def worst_price(self, metric: Metric[..., Any]) -> str:
+        """Return what the price of a metric may be, to advise on."""
+        end = metric.minimum if metric.direction is Direction.HIGHER else metric.maximum
+        if math.isfinite(end):
+            return f"{end:g}"
+        lengths = [f'"{words}"' for words in self.costs if metric.unit == "mm"]
+        return lengths[0] if lengths else "a number that is worse than any measured one"
 
     # Files.
 
@@ -222,11 +247,12 @@ class DeclaredChallenge(Challenge):
         )
 
     def _scoring(self, cube: Cube) -> Scoring:
-        criteria = [
-            Criterion(measure.as_column(), measure.key, self.weight_of(quantity, measure))
-            for quantity, measure in self.criteria
-        ]
+        criteria = [self.criterion(quantity, measure, cube) for quantity, measure in self.criteria]
         return Scoring(self.ranking, self.timing, self.time, criteria, cube, self.emphasis)
+
+    def criterion(self, quantity: Quantity, measure: Measure, cube: Cube) -> Criterion:  # noqa: ARG002  # for kinds
+        """Return what decides, with its weight; by default a statistic of its rows."""
+        return Criterion(measure.as_column(), measure.key, self.weight_of(quantity, measure))
 
     @staticmethod
     def weight_of(quantity: Quantity, measure: Measure) -> float:

@@ -6,13 +6,24 @@ from collections.abc import Mapping
 from typing import Any
 
 from podium.challenges.kinds.declared import DeclaredChallenge
+from podium.challenges.kinds.detection import DetectionChallenge
+from podium.challenges.kinds.points import LandmarkChallenge, TrackingChallenge
 from podium.challenges.kinds.segmentation import SegmentationChallenge
+from podium.challenges.kinds.tables import ClassificationChallenge, RegressionChallenge
 from podium.model import InputError
 from podium.model.errors import nearest
 
 __all__ = ["KINDS", "challenge_of"]
 
-KINDS: Mapping[str, type[DeclaredChallenge]] = {kind.kind: kind for kind in (SegmentationChallenge,)}
+_ALL: tuple[type[DeclaredChallenge], ...] = (
+    SegmentationChallenge,
+    DetectionChallenge,
+    LandmarkChallenge,
+    ClassificationChallenge,
+    RegressionChallenge,
+    TrackingChallenge,
+)
+KINDS: Mapping[str, type[DeclaredChallenge]] = {kind.kind: kind for kind in _ALL}
 """Every kind of challenge that can be declared, by name."""
 
 

@@ -1,4 +1,4 @@
-"""The JSON Schema of challenge.toml, for editors: `python -m podium.challenges.kinds.schema > challenge.schema.json`."""
+"""The JSON Schema of challenge.toml, for editors: `python -m podium.challenges.kinds.schema > FILE`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ _BESIDES = ("edition", "emphasis")
 
 def toml_schema() -> dict[str, Any]:
     """Return the schema: what every kind has, and under `then` what each has by itself."""
-    branches, definitions = [], {}
+    branches: list[dict[str, Any]] = []
+    definitions: dict[str, Any] = {}
     for name, kind in KINDS.items():
         schema = kind.model_json_schema(mode="validation")
         definitions |= schema.pop("$defs", {})

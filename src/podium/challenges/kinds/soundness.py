@@ -76,20 +76,25 @@ def _check_price(challenge: DeclaredChallenge, at: Place, quantity: Quantity, me
         raise Misdeclared(
             f"it is not said what a failed case costs in {metric.name}",
             *at,
-            advice=f'Write failed = {_worst(challenge, metric)}, or failed = "not ranked"',
+            advice=f'Write failed = {challenge.worst_price(metric)}, or failed = "not ranked"',
         )
     prices = quantity.failed if isinstance(quantity.failed, Mapping) else {"": quantity.failed}
     for target, cost in prices.items():
-        where = (*at, "failed", *((target,) if target else ()))
-        advice = f"Write {_worst(challenge, metric)}"
         if isinstance(cost, str):
-            _check_words(challenge, where, cost, metric, alone=not target)
-        elif not metric.minimum <= cost <= metric.maximum:
+            _check_words(challenge, (*at, "failed", *((target,) if target else ())), cost, alone=not target)
+    if misfit := challenge.misfit(quantity, metric):
+        raise Misdeclared(misfit[0], *at, "failed", advice=misfit[1])
+    for target, cost in prices.items():
+        where = (*at, "failed", *((target,) if target else ()))
+        advice = f"Write {challenge.worst_price(metric)}"
+        if isinstance(cost, str):
+            continue
+        if not metric.minimum <= cost <= metric.maximum:
             low, high = metric.minimum, metric.maximum
             raise Misdeclared(
                 f"{cost:g} is no value of {metric.name}, which lies from {low:g} to {high:g}", *where, advice=advice
             )
-        elif cost == metric.perfect:
+        if cost == metric.perfect:
             raise Misdeclared(
                 f"{cost:g} is the best value of {metric.name}, so that failing would pay", *where, advice=advice
             )
@@ -102,29 +107,12 @@ def _check_price(challenge: DeclaredChallenge, at: Place, quantity: Quantity, me
         )
 
 
-def _check_words(
-    challenge: DeclaredChallenge, where: Place, cost: str, metric: Metric[..., Any], *, alone: bool
-) -> None:
+def _check_words(challenge: DeclaredChallenge, where: Place, cost: str, *, alone: bool) -> None:
     known = ["not ranked", *challenge.costs]
     if cost not in known:
         raise Misdeclared(f"no price is called {cost!r}", *where, advice=f"Write a number, or: {', '.join(known)}")
     if cost == "not ranked" and not alone:
         raise Misdeclared("'not ranked' holds for all targets alike", *where, advice='Write failed = "not ranked"')
-    if cost != "not ranked" and metric.unit != "mm":
-        raise Misdeclared(
-            f"{cost!r} is a length, and {metric.name} is not measured in mm",
-            *where,
-            advice=f"Write {_worst(challenge, metric)}",
-        )
-
-
-def _worst(challenge: DeclaredChallenge, metric: Metric[..., Any]) -> str:
-    """Return what the price of a metric may be."""
-    end = metric.minimum if metric.direction is Direction.HIGHER else metric.maximum
-    if math.isfinite(end):
-        return f"{end:g}"
-    lengths = [f'"{words}"' for words in challenge.costs if metric.unit == "mm"]
-    return lengths[0] if lengths else "a number that is worse than any measured one"
 
 
 def check_ranking(challenge: DeclaredChallenge) -> None:
@@ -139,6 +127,16 @@ def check_ranking(challenge: DeclaredChallenge) -> None:
     if rules.test is not None and rules.scheme not in ("mean rank", "test then rank"):
         advice = 'Leave the test out, or write scheme = "mean rank"'
         raise Misdeclared(f"{rules.scheme!r} makes no test", "ranking", "test", advice=advice)
+    row_by_row = (
+        rules.test is not None or rules.scheme in ("rank then mean", "test then rank") or rules.statistic != "mean"
+    )
+    for quantity, _ in criteria:
+        if row_by_row and challenge.pooled(quantity):
+            key = "test" if rules.test is not None else "statistic" if rules.statistic != "mean" else "scheme"
+            problem = f"{quantity.metric} is one number for all cases, which {key} cannot take case by case"
+            raise Misdeclared(
+                problem, "ranking", key, advice='Write scheme = "mean rank" or "weighted mean", and no more'
+            )
     if rules.statistic != "mean" and (rules.test is not None or rules.scheme == "test then rank"):
         raise Misdeclared("tests compare means", "ranking", "statistic", advice="Leave the statistic out, or the test")
     columns = {measure.column: measure for _, measure in criteria}
