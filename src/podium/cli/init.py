@@ -47,7 +47,7 @@ def init(
             name = name or plain_name(title)
             if not python:
                 kind = kind or typer.prompt(f"What is predicted ({', '.join(DRAFTED)})", default=DEFAULT_KIND, err=True)
-                if truth is None and not labels and (DRAFTED.get(kind) or (None, None))[1] is not None:
+                if truth is None and not labels:
                     truth = _asked_folder()
         if python:
             from podium.challenges.kinds.packages import write_package

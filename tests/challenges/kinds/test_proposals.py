@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from declared_challenges import lesion, write_labels, write_lesions
 
-from podium.challenges.kinds.drafts import draft_challenge
+from podium.challenges.kinds.drafts import DRAFTED, draft_challenge
 from podium.challenges.kinds.patterns import Pattern
-from podium.challenges.kinds.proposals import look_at_label_maps, proposed_patterns
+from podium.challenges.kinds.phantoms import write_phantoms
+from podium.challenges.kinds.proposals import look_at_label_maps, look_at_table, proposed_patterns
 from podium.challenges.kinds.toml_files import parse_challenge
 from podium.model import InputError
 
@@ -67,7 +68,7 @@ def test_labels_are_called_as_in_the_dataset(tmp_path, labels):
 
 def test_what_suggests_nothing_is_said(tmp_path):
     with pytest.raises(InputError, match="no such folder"):
-        look_at_label_maps(tmp_path / "nowhere")
+        draft_challenge("a", truth=tmp_path / "nowhere")
     with pytest.raises(InputError, match="there is no label map in it"):
         look_at_label_maps(tmp_path)
     write_labels(tmp_path / "image.nii.gz", np.arange(18 * 16 * 14).reshape(18, 16, 14))
@@ -78,3 +79,40 @@ def test_what_suggests_nothing_is_said(tmp_path):
     (tmp_path / "dataset.json").write_text("[]")
     with pytest.raises(InputError, match=r"no dataset.json of nnU-Net"):
         look_at_label_maps(tmp_path)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in DRAFTED if kind != "segmentation"])
+def test_tables_suggest_their_columns(tmp_path, kind):
+    with pytest.raises(InputError, match=r"Tables end in \.csv"):
+        draft_challenge("a", kind=kind, truth=tmp_path)
+    first = parse_challenge(draft_challenge("a", kind=kind).text)
+    write_phantoms(first, tmp_path, cases=3)
+    draft = draft_challenge("a", kind=kind, truth=tmp_path / "truth")
+    again = parse_challenge(draft.text)
+    assert again.targets == first.targets
+    assert len(again.cases(tmp_path / "truth")) == len(first.cases(tmp_path / "truth"))
+    for case in again.cases(tmp_path / "truth"):
+        again.load(case)
+    assert draft.remarks
+
+
+def test_tables_of_all_sorts(tmp_path):
+    path = tmp_path / "ages.csv"
+    path.write_text("image,months,sex\nann_left,10,f\nann_right,12.5,f\nbob_left,90,m\nbob_right,92,m\n")
+    challenge = parse_challenge(draft_challenge("a", kind="regression", truth=tmp_path).text)
+    assert challenge.targets == ("months",)
+    assert challenge.files.truth.text == "ages.csv"
+    assert challenge.cluster("ann_left") == "ann"
+    assert challenge.quantities[0].failed == 80
+    path.write_text("image,sex\nann,f\n")
+    with pytest.raises(InputError, match="no column of this table holds numbers"):
+        look_at_table(tmp_path)
+    path.write_text("image\n")
+    with pytest.raises(InputError, match="this is no table"):
+        look_at_table(tmp_path)
+    path.write_text("name,x1,y1,x2,y2\nn1,0,0,5,5\n")
+    boxes = parse_challenge(draft_challenge("a", kind="detection", truth=tmp_path).text).candidates
+    assert (boxes.shape, boxes.axes) == ("boxes", ("x", "y"))
+    path.write_text("name,x,y,radius\nn1,0,0,5\n")
+    points = parse_challenge(draft_challenge("a", kind="detection", truth=tmp_path).text).candidates
+    assert (points.shape, points.axes, points.radius_mm) == ("points", ("x", "y"), None)

@@ -72,11 +72,13 @@ def _each_file(
     """Call what writes the truth of a case, or with an error what a team predicts of it; let one team be unlucky."""
     files = challenge.files
     for number, parts in enumerate(_parts(challenge, files.truth, cases)):
-        write(folder / "truth" / files.truth.fill(parts), _drawn(seed, number), None)
+        path = folder / "truth" / files.truth.fill(parts)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(path, _drawn(seed, number), None)
         for team, error in TEAMS.items():
             path = folder / "submissions" / team / files.prediction[0].fill(parts)
+            path.parent.mkdir(parents=True, exist_ok=True)
             if team == "unlucky" and number == 0:
-                path.parent.mkdir(parents=True, exist_ok=True)
                 path.unlink(missing_ok=True)
             elif team == "unlucky" and number == 1:
                 write_bytes(path, b"damaged\n")
@@ -91,7 +93,6 @@ def _segmentation(challenge: Any, folder: Path, cases: int, seed: int) -> None:
 
     def write(path: Path, generator: Generator, error: float | None) -> None:
         images = {name: _anatomy(generator, shape, numbers, error) for name in challenge.images.arrays or [""]}
-        path.parent.mkdir(parents=True, exist_ok=True)
         if not challenge.images.arrays:
             write_label_map(path, LabelMap.from_array(images[""], spacing=_SPACING[: len(shape)]))
             return
@@ -148,6 +149,29 @@ def _tracking(challenge: Any, folder: Path, cases: int, seed: int) -> None:
     _each_file(challenge, folder, cases, seed, write)
 
 
+def _detection(challenge: Any, folder: Path, cases: int, seed: int) -> None:
+    asked = challenge.candidates
+    boxes = asked.shape == "boxes"
+    own_radius = not boxes and asked.radius_mm is None
+    reach = 8.0 if boxes or own_radius else asked.radius_mm
+
+    def write(path: Path, generator: Generator, error: float | None) -> None:
+        places = generator.uniform(20, 180, (int(generator.integers(0, 5)), len(asked.axes)))
+        last: tuple[str, ...] = ("radius",) if own_radius else ()
+        numbers = np.full((len(places), len(last)), reach)
+        if error is not None:
+            other = _other(error, generator)
+            near = places + other.normal(0, 0.4 * error * reach / len(asked.axes), places.shape)
+            false = other.uniform(20, 180, (other.poisson(2 * error), len(asked.axes)))
+            scores = [other.uniform(0.4, 1, len(near)), other.uniform(0, 0.5 + error / 4, len(false))]
+            places, last, numbers = np.vstack([near, false]), ("score",), np.concatenate(scores)[:, None]
+        ends = np.hstack([places - reach, places + reach]) if boxes else places
+        rows = [(f"n{n + 1}", *_rounded(row)) for n, row in enumerate(np.hstack([ends, numbers]))]
+        write_text(path, csv_text(("name", *asked.columns, *last), rows))
+
+    _each_file(challenge, folder, cases, seed, write)
+
+
 def _other(error: float, generator: Generator) -> Generator:
     """Return what draws a team's errors, so that these are not the same for all."""
     return np.random.default_rng((int(1e6 * error), int(generator.integers(2**31))))
@@ -163,12 +187,17 @@ def _one_table(
     """Write the table of the truth, and one for each team, of which the unlucky one lacks a line and a number."""
     files, columns = challenge.files, challenge.targets
     names = [files.case_name.fill(parts) for parts in _parts(challenge, files.case_name, cases)]
-    write_text(folder / "truth" / files.truth.text, _table(names, columns, truth))
+    _write(folder / "truth" / files.truth.text, _table(names, columns, truth))
     for place, (team, error) in enumerate(TEAMS.items()):
         lines = _table(names, columns, guess(error, place)).splitlines(keepends=True)
         if team == "unlucky":
             lines = [lines[0], lines[1].split(",")[0] + "," * len(columns) + "\n", *lines[3:]]
-        write_text(folder / "submissions" / team / files.prediction[0].text, "".join(lines))
+        _write(folder / "submissions" / team / files.prediction[0].text, "".join(lines))
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, text)
 
 
 def _table(names: Sequence[str], columns: Sequence[str], numbers: npt.NDArray[np.float64]) -> str:
@@ -195,6 +224,7 @@ def _classification(challenge: Any, folder: Path, cases: int, seed: int) -> None
 
 PHANTOMS: Mapping[str, Callable[[Any, Path, int, int], None]] = {
     "segmentation": _segmentation,
+    "detection": _detection,
     "landmarks": _landmarks,
     "tracking": _tracking,
     "regression": _regression,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
@@ -14,7 +16,7 @@ from podium.challenges.kinds.patterns import Pattern
 from podium.io import SUFFIXES, read_label_map, read_text
 from podium.model import InputError
 
-__all__ = ["Proposal", "look_at_label_maps", "proposed_patterns"]
+__all__ = ["Proposal", "look_at_label_maps", "look_at_table", "look_at_tables", "proposed_patterns"]
 
 _MOST_FILES = 20_000
 _MOST_READ = 10
@@ -30,20 +32,26 @@ class Proposal:
 
     Attributes
     ----------
-    truth, prediction, cluster
+    truth, prediction, case, cluster
         Patterns of files; no cluster where cases seem to be independent.
     cases
         How many files fit.
+    columns, rows, spread
+        Of tables: their columns but the first, what the first holds in one of them, and how far numbers are apart.
     labels, regions
         By name.
     remarks
         What a person should know: how labels came by their names, and what was not read.
     """
 
-    truth: str = "{case}.nii.gz"
-    prediction: str = "{case}.nii.gz"
+    truth: str = ""
+    prediction: str = ""
+    case: str = ""
     cluster: str = ""
     cases: int = 0
+    columns: tuple[str, ...] = ()
+    rows: tuple[str, ...] = ()
+    spread: float = 100.0
     labels: dict[str, int] = field(default_factory=dict)
     regions: dict[str, list[str]] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
@@ -57,8 +65,6 @@ def look_at_label_maps(truth: Path) -> Proposal:
     InputError
         There is no such folder, or nothing in it is a label map.
     """
-    if not truth.is_dir():
-        raise InputError("there is no such folder", path=truth, advice="Give the folder that holds the truth")
     reason = InputError(
         "there is no label map in it", path=truth, advice=f"Label maps end in {', '.join(sorted(SUFFIXES))}"
     )
@@ -74,14 +80,66 @@ def look_at_label_maps(truth: Path) -> Proposal:
         remarks = [remark] if remark else []
         if read < len(names):
             remarks.append(f"Labels are those of {read} of {len(names)} files; add others if there are any.")
-        return Proposal(pattern, prediction, cluster, len(names), labels, regions, tuple(remarks))
+        patterns = Proposal(pattern, prediction, cluster=cluster, cases=len(names))
+        return replace(patterns, labels=labels, regions=regions, remarks=tuple(remarks))
     raise reason
 
 
-def _alike(folder: Path) -> list[list[str]]:
+def look_at_tables(truth: Path) -> Proposal:
+    """Propose patterns and columns for a folder of tables, one for each case."""
+    names = next(iter(_alike(truth, (".csv",))), [])
+    if not names:
+        raise InputError("there is no table in it", path=truth, advice="Tables end in .csv")
+    pattern, prediction, cluster = proposed_patterns(names)
+    columns, rows, spread = _content(truth / names[0])
+    patterns = Proposal(pattern, prediction, cluster=cluster, cases=len(names))
+    return replace(patterns, columns=columns, rows=rows, spread=spread)
+
+
+def look_at_table(truth: Path) -> Proposal:
+    """Propose columns and names of cases for a folder with one table of all cases."""
+    paths = sorted(path for path in truth.glob("*.csv") if path.is_file())
+    if len(paths) != 1:
+        problem = f"there are {len(paths)} tables in it, and one is needed with a line for each case"
+        raise InputError(problem, path=truth, advice="Tables end in .csv")
+    columns, rows, spread = _content(paths[0])
+    parts = Pattern(_split(rows) or "{case}").parts
+    repeated = len({re.split(r"[_\-.]", row)[0] for row in rows}) < len(rows)
+    case, cluster = (_split(rows), "{subject}") if parts == _PARTS and repeated else ("", "")
+    remarks = (f"{paths[0].name} has {len(rows)} cases.",)
+    patterns = Proposal(paths[0].name, "predictions.csv", case, cluster)
+    return replace(patterns, columns=columns, rows=rows, spread=spread, remarks=remarks)
+
+
+def _content(path: Path) -> tuple[tuple[str, ...], tuple[str, ...], float]:
+    """Return the columns of numbers, what the first column holds, and how far numbers are apart."""
+    lines = [line for line in csv.reader(read_text(path).splitlines()) if line]
+    if len(lines) < 2 or len(lines[0]) < 2:
+        raise InputError("this is no table: a line of names, and lines of numbers", path=path)
+    table = {
+        name.strip(): [_number(line[place]) for line in lines[1:] if place < len(line)]
+        for place, name in enumerate(lines[0])
+        if place
+    }
+    numeric = {name: numbers for name, numbers in table.items() if not all(map(math.isnan, numbers))}
+    if not numeric:
+        raise InputError("no column of this table holds numbers", path=path)
+    spans = [max(numbers) - min(numbers) for numbers in numeric.values() if not any(map(math.isnan, numbers))]
+    spread = float(f"{max([*spans, 1.0]):.1g}")
+    return tuple(numeric), tuple(line[0].strip() for line in lines[1:]), spread
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def _alike(folder: Path, endings: Collection[str] = tuple(SUFFIXES)) -> list[list[str]]:
     """Return names of files of one sort: those called like labels first, then those of which there are most."""
     groups: dict[tuple[bool, int, str], list[str]] = {}
-    for path in islice(_files(folder), _MOST_FILES):
+    for path in islice(_files(folder, endings), _MOST_FILES):
         name = path.relative_to(folder).as_posix()
         last = name.rpartition("/")[2]
         words = re.sub(r"\d+", "#", last) if "/" in name else _ending(name)
@@ -90,10 +148,10 @@ def _alike(folder: Path) -> list[list[str]]:
     return [sorted(names) for _, names in ordered]
 
 
-def _files(folder: Path) -> Iterator[Path]:
+def _files(folder: Path, endings: Collection[str]) -> Iterator[Path]:
     for path in sorted(folder.rglob("*")):
         hidden = any(piece.startswith(".") for piece in path.relative_to(folder).parts)
-        if not hidden and path.name.lower().endswith(tuple(SUFFIXES)) and path.is_file():
+        if not hidden and path.name.lower().endswith(tuple(endings)) and path.is_file():
             yield path
 
 
