@@ -2,7 +2,7 @@
 
 from podium.challenges.kinds.declarations import (
     Eligibility,
-    Files,
+    FileNames,
     Images,
     PairedTest,
     Quantity,
@@ -33,7 +33,7 @@ __all__ = [
     "DeclaredChallenge",
     "DetectionChallenge",
     "Eligibility",
-    "Files",
+    "FileNames",
     "Images",
     "LandmarkChallenge",
     "Numbers",

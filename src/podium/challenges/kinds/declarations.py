@@ -27,7 +27,7 @@ from podium.ranking.inference.significance import Adjustment
 
 __all__ = [
     "Eligibility",
-    "Files",
+    "FileNames",
     "Images",
     "Misdeclared",
     "PairedTest",
@@ -112,7 +112,7 @@ Patterns: TypeAlias = Annotated[
 Pair: TypeAlias = tuple[str, str]
 
 
-class Files(DeclaredTable):
+class FileNames(DeclaredTable):
     """How files are called, with named parts: `{subject}_{visit}_seg.nii.gz`."""
 
     truth: Pattern
@@ -127,7 +127,7 @@ class Files(DeclaredTable):
     """What is resampled for itself, such as `{hospital}`; by default all together."""
 
     @model_validator(mode="after")
-    def _parts_are_known(self) -> Files:
+    def _parts_are_known(self) -> FileNames:
         if not self.prediction:
             raise Misdeclared("no name of a prediction is given", "prediction", advice='Write "{case}.nii.gz"')
         known = self.truth.parts
