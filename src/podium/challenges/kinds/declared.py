@@ -21,6 +21,7 @@ from podium.challenges.kinds.declarations import (
     for_target,
 )
 from podium.challenges.kinds.refusals import problems_of
+from podium.challenges.kinds.rules_in_words import placing_words
 from podium.challenges.kinds.scoring import Criterion, Scoring
 from podium.challenges.kinds.soundness import check_quantities, check_ranking
 from podium.metrics.families import option_types
@@ -273,6 +274,11 @@ class DeclaredChallenge(Challenge):
         named = self.eligibility.better_than
         missing = (f"{named} was not measured, so nobody was asked to outperform it.",)
         return (*self.words.notes, *(missing if named and named not in cube.submissions else ()))
+
+    @property
+    def placing(self) -> tuple[str, ...]:
+        """The ranking rules in words."""
+        return placing_words(self)
 
     @property
     def terms(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from podium.challenges.kinds.proposals import Proposal, look_at_label_maps, look_at_table, look_at_tables
 from podium.challenges.kinds.toml_files import DEFAULT_KIND, parse_challenge
-from podium.challenges.kinds.toml_text import toml_key, toml_value
+from podium.challenges.kinds.toml_writing import toml_key, toml_value
 from podium.model import InputError
 from podium.model.errors import nearest
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from string import Template
 
 from podium.challenges.kinds.drafts import plain_name
-from podium.challenges.kinds.toml_text import toml_value
+from podium.challenges.kinds.toml_writing import toml_value
 from podium.io import write_text
 from podium.model import InputError
 
