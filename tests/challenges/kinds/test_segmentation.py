@@ -43,8 +43,14 @@ def test_a_folder_is_evaluated_and_the_run_knows_its_challenge(data, tmp_path):
     assert again.challenge == run.challenge
     assert again.leaderboard.places == run.leaderboard.places
     assert again.verify().nothing_differs
-    again.report(bootstrap=20)
-    assert "Brain lesions 2027" in (tmp_path / "run" / "report.html").read_text()
+
+
+@pytest.mark.slow
+def test_a_report_knows_the_title_and_the_prices(data, tmp_path):
+    run = evaluated(SegmentationChallenge(**SEGMENTATION), data, tmp_path / "run")
+    page = run.report(bootstrap=0, formats=("svg",)).read_text()
+    assert "Brain lesions 2027" in page
+    assert "image diagonal" in page
 
 
 def test_values_are_those_of_the_metrics():
