@@ -56,7 +56,7 @@ def _weights(challenge: DeclaredChallenge) -> Iterator[str]:
     if challenge.timing.weight:
         weights["time"] = challenge.timing.weight
     if len(set(weights.values())) > 1:
-        yield f"Weights: {', '.join(f'{name} {weight:g}' for name, weight in weights.items())}."
+        yield f"Weights: {'; '.join(f'{name} {weight:g}' for name, weight in weights.items())}."
 
 
 def _demands(challenge: DeclaredChallenge) -> Iterator[str]:
