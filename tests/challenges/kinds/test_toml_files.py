@@ -172,3 +172,8 @@ def test_what_is_wrong_with_an_edition_has_its_line(old, new, line, problem):
         parse_challenge(text)
     assert f"line {line}: " in str(error.value)
     assert problem in str(error.value)
+
+
+def test_a_file_of_a_thousand_brackets_is_refused():
+    with pytest.raises(InputError, match=r"too deeply|not TOML"):
+        parse_challenge("x = " + "[" * 5000 + "]" * 5000)

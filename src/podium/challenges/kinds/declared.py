@@ -390,13 +390,16 @@ class DeclaredChallenge(Challenge):
 
     @property
     def options(self) -> dict[str, Any]:
-        """Return the whole declaration, so that a run folder makes the challenge again, and the options besides."""
+        """Return the whole declaration, so that a run folder makes the challenge again, and the options besides.
+
+        A subclass of one's own has no kind that says how to make it: it is found by its name, or given.
+        """
         own = {"edition", *self.option_names()}
         held = self.model_dump(mode="json", exclude={"emphasis", *own}, exclude_defaults=True)
         rules = {key: held.pop(key) for key in _SCORING if key in held}
         return {
             **self.model_dump(mode="json", include=own),
-            "declaration": {"kind": self.kind, **held},
+            "declaration": {"kind": self.kind if type(self).__module__.startswith(__package__) else "", **held},
             "rules": rules,
         }
 
@@ -411,8 +414,10 @@ class DeclaredChallenge(Challenge):
     @classmethod
     def made(cls, **options: Any) -> Self:
         """Return the challenge; what cannot be used is one clear line."""
-        declaration = {key: value for key, value in options.pop("declaration", {}).items() if key != "kind"}
-        rules = options.pop("rules", {})
+        declaration, rules = options.pop("declaration", {}), options.pop("rules", {})
+        if not isinstance(declaration, Mapping) or not isinstance(rules, Mapping):
+            raise InputError("a declaration and its rules are tables", advice="Change the challenge.toml, and --resume")
+        declaration = {key: value for key, value in declaration.items() if key != "kind"}
         try:
             return cls(**{**options, **declaration, **rules})
         except ValidationError as error:

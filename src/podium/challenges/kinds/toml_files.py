@@ -54,9 +54,11 @@ def parse_challenge(text: str, *, path: str | Path = FILE_NAME, edition: str = "
     """
     try:
         document = tomllib.loads(text)
+        lines = key_lines(text)
     except tomllib.TOMLDecodeError as error:
         raise _no_toml(str(error), text, path) from None
-    lines = key_lines(text)
+    except RecursionError:
+        raise InputError("tables or lists are in one another too deeply", path=path) from None
     try:
         kind = _kind_of(document)
         keywords = _keywords(document, kind)
