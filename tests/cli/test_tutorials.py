@@ -60,6 +60,7 @@ def follow(page, run):
             for line in text.splitlines():
                 assert squeezed(line) in squeezed(output), line
     assert Path("run/report.html").is_file()
+    assert len(Path("run/intervals.csv").read_text().splitlines()) > 4
 
 
 @pytest.mark.parametrize(

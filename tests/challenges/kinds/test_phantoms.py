@@ -51,7 +51,7 @@ def test_the_same_seed_gives_the_same_data(tmp_path):
 
 def test_clusters_have_two_cases(tmp_path):
     challenge = read_challenge(TOML / "brain-lesions.toml")
-    challenge.write_demo(tmp_path)
+    write_phantoms(challenge, tmp_path, cases=8)
     names = [case.name for case in challenge.cases(tmp_path / "truth")]
     assert names == [f"{subject:03d}_{visit}" for subject in range(1, 5) for visit in (1, 2)]
     assert challenge.has_demo

@@ -28,7 +28,7 @@ Parts = dict[str, str]
 Generator = np.random.Generator
 
 
-def write_phantoms(challenge: DeclaredChallenge, folder: Path, *, cases: int = 8, seed: int = 0) -> None:
+def write_phantoms(challenge: DeclaredChallenge, folder: Path, *, cases: int = 12, seed: int = 0) -> None:
     """Write synthetic data in a challenge's own layout: `truth/`, and one folder for each of `TEAMS` in `submissions/`.
 
     Parameters
@@ -201,7 +201,8 @@ def _write(path: Path, text: str) -> None:
 
 
 def _table(names: Sequence[str], columns: Sequence[str], numbers: npt.NDArray[np.float64]) -> str:
-    return csv_text(("case", *columns), [(name, *_rounded(row)) for name, row in zip(names, numbers, strict=True)])
+    rows = [[f"{number:g}" for number in _rounded(row)] for row in numbers]
+    return csv_text(("case", *columns), [(name, *row) for name, row in zip(names, rows, strict=True)])
 
 
 def _regression(challenge: Any, folder: Path, cases: int, seed: int) -> None:
