@@ -54,6 +54,7 @@ def test_the_notebook_of_the_design_runs(folders):
 CALLS = {
     "demo": "podium.demo",
     "challenges": "podium.list_challenges",
+    "init": "podium.draft_challenge",
     "check": "podium.check",
     "evaluate": "podium.evaluate",
     "run": "podium.run_algorithm",

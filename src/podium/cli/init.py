@@ -35,7 +35,8 @@ def init(
 ) -> None:
     """Write a challenge.toml, with comments and valid at once: a challenge of your own, in one page."""
     with failing_clearly(debug=context.obj["debug"]):
-        from podium.challenges.kinds.drafts import DRAFTED, draft_challenge, plain_name
+        import podium
+        from podium.challenges.kinds.drafts import DRAFTED, plain_name
         from podium.challenges.kinds.toml_files import DEFAULT_KIND, FILE_NAME
         from podium.io import write_text
         from podium.model import InputError
@@ -56,7 +57,9 @@ def init(
             say(f"Wrote {', '.join(str(path) for path in written)}.\nNext:")
             say(f"  pip install -e {folder} && pytest {folder}")
             return
-        draft = draft_challenge(name or usual, title=title or "", kind=kind or DEFAULT_KIND, truth=truth, labels=labels)
+        draft = podium.draft_challenge(
+            name or usual, title=title or "", kind=kind or DEFAULT_KIND, truth=truth, labels=labels
+        )
         path = folder / FILE_NAME
         if path.exists() and not force:
             raise InputError("there is one already", path=path, advice="Say --force to replace it")

@@ -40,7 +40,7 @@ def draft_challenge(
     *,
     title: str = "",
     kind: str = DEFAULT_KIND,
-    truth: Path | None = None,
+    truth: str | Path | None = None,
     labels: Mapping[str, int] | None = None,
 ) -> Draft:
     """Return a challenge.toml with comments.
@@ -55,15 +55,21 @@ def draft_challenge(
         A folder of truth to look at: patterns and labels follow from it.
     labels
         The number of each label; by default those of the truth.
+
+    Examples
+    --------
+    >>> draft = draft_challenge("brain", labels={"tumor": 1})
+    >>> parse_challenge(draft.text).labels
+    {'tumor': 1}
     """
     if kind not in DRAFTED:
         raise InputError(f"there is no kind {kind!r}", advice=nearest(kind, DRAFTED))
     if labels and kind != DEFAULT_KIND:
         raise InputError(f"labels are for {DEFAULT_KIND}, and not for {kind}", advice="Leave --label out")
-    if truth is not None and not truth.is_dir():
+    if truth is not None and not Path(truth).is_dir():
         raise InputError("there is no such folder", path=truth, advice="Give the folder that holds the truth")
     body, look = DRAFTED[kind]
-    proposal = look(truth) if truth is not None else Proposal()
+    proposal = look(Path(truth)) if truth is not None else Proposal()
     if labels:
         proposal = replace(proposal, labels=dict(labels), regions={})
     about = {"name": name, "title": title or name, "kind": kind}
