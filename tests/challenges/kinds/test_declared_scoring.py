@@ -82,6 +82,12 @@ def test_only_significant_differences_part_teams():
     assert any("Wilcoxon" in note for note in result.notes)
 
 
+def test_mean_ranks_are_parted_by_tests_too():
+    result = board(ranking={"scheme": "rank then mean", "test": {"alpha": 0.05}})
+    assert [value(result, name, "e_a_rank") for name in ("one", "two", "three")] == [1.0, 1.0, 2.0]
+    assert result.places == {"two": 1, "one": 2, "three": 3}
+
+
 def test_wins_are_counted():
     result = board(ranking={"scheme": "test then rank"})
     assert [value(result, name, "e_b") for name in ("one", "two", "three")] == [1.0, 2.0, 0.0]
@@ -107,3 +113,20 @@ def test_who_is_eligible():
     assert board(roles=roles, eligibility={"better_than": "three"}).places["one"] == 1
     result = board(eligibility={"better_than": "nobody"})
     assert "nobody was not measured, so nobody was asked to outperform it." in result.notes
+
+
+def test_what_does_not_decide_is_shown():
+    more = {"metric": "landmark_error", "name": "shown", "of": ["b"], "decides": False}
+    challenge = LandmarkChallenge.made(
+        name="points",
+        files={"truth": "{case}.csv", "prediction": "{case}.csv"},
+        points={"names": ["a", "b"]},
+        quantities=[{"metric": "landmark_error", "name": "e", "of": ["a"], "failed": 100}, more],
+    )
+    values = np.array([[[1.0, 3.0], [2.0, 5.0]]])
+    keys = (("e", "a"), ("shown", "b"))
+    nothing = np.zeros((1, 2), bool)
+    cube = Cube(("one",), ("c0", "c1"), ("c0", "c1"), keys, values, nothing, nothing, np.full((1, 2), np.nan))
+    result = challenge_rule(challenge, cube, roles={}).leaderboard()
+    assert dict(result.entries[0].values) == {"e_a": 1.5, "shown_b": 4.0}
+    assert challenge.terms == ("e_a",)
