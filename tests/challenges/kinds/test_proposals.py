@@ -116,3 +116,15 @@ def test_tables_of_all_sorts(tmp_path):
     path.write_text("name,x,y,radius\nn1,0,0,5\n")
     points = parse_challenge(draft_challenge("a", kind="detection", truth=tmp_path).text).candidates
     assert (points.shape, points.axes, points.radius_mm) == ("points", ("x", "y"), None)
+
+
+def test_files_in_few_folders_come_first_and_others_are_named(tmp_path):
+    for number in range(2):
+        folder = tmp_path / f"case_{number}"
+        for name in ("agg_AND_seg", "agg_MAJ_seg", "segmentations/kidney-1_label-1", "segmentations/kidney-1_label-2"):
+            write_labels(folder / f"{name}.nii.gz", lesion(number))
+    proposal = look_at_label_maps(tmp_path)
+    assert (proposal.truth, proposal.cases) == ("case_{case}/agg_AND_seg.nii.gz", 2)
+    assert "case_{case}/agg_MAJ_seg.nii.gz looks like truth, too." in proposal.remarks
+    truth, _, _ = proposed_patterns(["a/b/1_x.mha", "c/d/2_3_x.mha"])
+    assert Pattern(truth).match("c/d/2_3_x.mha") is not None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -296,15 +295,8 @@ class DeclaredChallenge(Challenge):
         return 1.0 if weight is None else weight
 
     def score(self, cube: Cube, weights: Floats, ranked: Sequence[bool]) -> Scores:
-        """Score as the ranking rules say, and show what is computed of all rows together and does not decide."""
-        scores = self._scoring(cube).scores(weights, ranked)
-        shown = (
-            self.criterion(quantity, self.measure_of(quantity).at(target), cube).pooled
-            for quantity in self.quantities
-            if not quantity.decides and self.pooled(quantity)
-            for target in self.targets_of(quantity)
-        )
-        return replace(scores, columns=(*scores.columns, *(pooled(weights) for pooled in shown if pooled is not None)))
+        """Score as the ranking rules say."""
+        return self._scoring(cube).scores(weights, ranked)
 
     def ineligible(self, cube: Cube) -> Mapping[str, str]:
         """Name who does not meet the demands of eligibility."""

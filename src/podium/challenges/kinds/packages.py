@@ -44,7 +44,7 @@ _CODE = Template('''\
 from collections.abc import Mapping
 from typing import ClassVar
 
-from podium.challenges.kinds import Files, Quantity, RankingRules, SegmentationChallenge
+from podium.challenges.kinds import FileNames, Quantity, RankingRules, SegmentationChallenge
 from podium.model import Case, InputError
 
 __all__ = ["$cls"]
@@ -58,7 +58,7 @@ class $cls(SegmentationChallenge):
     page: ClassVar[str] = "https://example.org"
     summary: ClassVar[str] = "Dice and HD95 of a lesion; both rank the teams, and the lowest average rank wins."
 
-    files: Files = Files(truth="{case}_seg.nii.gz", prediction="{case}.nii.gz")
+    files: FileNames = FileNames(truth="{case}_seg.nii.gz", prediction="{case}.nii.gz")
     labels: Mapping[str, int] = {"lesion": 1}
     quantities: tuple[Quantity, ...] = (
         Quantity(metric="dice", failed=0),

@@ -21,7 +21,7 @@ __all__ = ["Proposal", "look_at_label_maps", "look_at_table", "look_at_tables", 
 _MOST_FILES = 20_000
 _MOST_READ = 10
 _MOST_LABELS = 64
-_LABELS = re.compile(r"(?:^|[_\-./])(?:seg|segs|segmentation|label|labels|mask|masks|gt|annotation)(?=[_\-./]|$)", re.I)
+_LABELS = re.compile(r"(?:^|[_\-./])(?:seg|segs|segmentation|label|labels|mask|masks|gt)(?=[_\-./]|$)", re.I)
 _SEPARATORS = re.compile(r"([_\-./])")
 _PARTS = ("subject", "visit")
 
@@ -68,7 +68,8 @@ def look_at_label_maps(truth: Path) -> Proposal:
     reason = InputError(
         "there is no label map in it", path=truth, advice=f"Label maps end in {', '.join(sorted(SUFFIXES))}"
     )
-    for names in _alike(truth):
+    groups = _alike(truth)
+    for names in groups:
         try:
             numbers = _labels_in([truth / name for name in _spread(names)])
         except InputError as error:
@@ -80,6 +81,8 @@ def look_at_label_maps(truth: Path) -> Proposal:
         remarks = [remark] if remark else []
         if read < len(names):
             remarks.append(f"Labels are those of {read} of {len(names)} files; add others if there are any.")
+        if others := [group for group in groups if group is not names and _labelled(group) == _labelled(names)]:
+            remarks.append(f"{proposed_patterns(others[0])[0]} looks like truth, too.")
         patterns = Proposal(pattern, prediction, cluster=cluster, cases=len(names))
         return replace(patterns, labels=labels, regions=regions, remarks=tuple(remarks))
     raise reason
@@ -137,15 +140,20 @@ def _number(text: str) -> float:
 
 
 def _alike(folder: Path, endings: Collection[str] = tuple(SUFFIXES)) -> list[list[str]]:
-    """Return names of files of one sort: those called like labels first, then those of which there are most."""
+    """Return names of files of one sort: called like labels, in few folders, and many, first."""
     groups: dict[tuple[bool, int, str], list[str]] = {}
     for path in islice(_files(folder, endings), _MOST_FILES):
         name = path.relative_to(folder).as_posix()
         last = name.rpartition("/")[2]
         words = re.sub(r"\d+", "#", last) if "/" in name else _ending(name)
         groups.setdefault((_LABELS.search(_stem(last)) is None, name.count("/"), words), []).append(name)
-    ordered = sorted(groups.items(), key=lambda group: (group[0][0], -len(group[1]), group[0]))
+    ordered = sorted(groups.items(), key=lambda group: (group[0][:2], -len(group[1]), group[0]))
     return [sorted(names) for _, names in ordered]
+
+
+def _labelled(names: Sequence[str]) -> tuple[bool, int]:
+    """Return whether files are called like labels, and in how many folders they are."""
+    return _LABELS.search(_stem(names[0].rpartition("/")[2])) is not None, names[0].count("/")
 
 
 def _files(folder: Path, endings: Collection[str]) -> Iterator[Path]:
@@ -274,5 +282,7 @@ def _cut(stems: Sequence[str]) -> str:
     while all(len(own) > last + 2 for own in words) and len({tuple(own[len(own) - last - 2 :]) for own in words}) == 1:
         last += 2
     tail = "".join(words[0][len(words[0]) - last :]) if last else ""
-    folder = f"{folders.pop()}/" if len(folders) == 1 else "/".join(["{folder}"] * (stems[0].count("/"))) + "/"
-    return f"{folder.lstrip('/')}{{case}}{tail}"
+    depth = stems[0].count("/")
+    parts = ["folder" if depth == 1 else f"folder_{level + 1}" for level in range(depth)]
+    folder = folders.pop() if len(folders) == 1 else "/".join(f"{{{part}}}" for part in parts)
+    return f"{folder}/{{case}}{tail}" if folder else f"{{case}}{tail}"

@@ -33,8 +33,6 @@ def _scheme(challenge: DeclaredChallenge) -> Iterator[str]:
     match rules.scheme:
         case "mean rank":
             yield f"Each is {summed} and ranks the teams{last}"
-            if rules.test is not None:
-                yield f"In each, only significant differences part teams: {_test(rules.test)}."
         case "rank then mean":
             yield f"Teams are ranked in every one of the {cases}, and these ranks are {over}{last}"
         case "test then rank":
@@ -42,6 +40,8 @@ def _scheme(challenge: DeclaredChallenge) -> Iterator[str]:
             yield f"Significant is: {_test(rules.test or PairedTest())}."
         case "weighted mean":
             yield f"Each is {summed}; their weighted mean is the score, and the best score wins."
+    if rules.test is not None and rules.scheme != "test then rank":
+        yield f"In each, only significant differences part teams: {_test(rules.test)}."
     if rules.ties:
         yield f"Equal places are parted by {', then '.join(rules.ties)}; who is equal in all shares the place."
 
