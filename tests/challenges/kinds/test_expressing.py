@@ -19,6 +19,26 @@ def test_declared_challenges_come_back_the_same(path):
     assert parse_challenge(in_toml(challenge)) == challenge
 
 
+def test_editions_come_back_the_same():
+    more = """
+[editions.code.ranking]
+scheme = "weighted mean"
+[[editions.code.measure]]
+metric = "dice"
+failed = 0
+[editions.code.time]
+limit_seconds = 9.0
+"""
+    text = (TOML / "brain-lesions.toml").read_text().replace("test = ", "# ") + more
+    for edition in ("document", "code"):
+        challenge = parse_challenge(text, edition=edition)
+        again = parse_challenge(in_toml(challenge), edition=edition)
+        for table in ("files", "labels", "quantities", "ranking", "timing"):
+            assert getattr(again, table) == getattr(challenge, table), (edition, table)
+    assert again.timing.limit_seconds == 9.0
+    assert "limit_seconds" in in_toml(challenge)
+
+
 @pytest.mark.parametrize("kind", DRAFTED)
 def test_drafts_come_back_the_same(kind):
     challenge = parse_challenge(draft_challenge("a", title='b "c"', kind=kind).text)

@@ -22,7 +22,8 @@ def in_toml(challenge: Challenge) -> str:
     one; else its name, its files and those measures that are one metric are written, which is a start and no more.
     """
     if isinstance(challenge, DeclaredChallenge):
-        return _comments(_replaced(challenge)) + toml_text(_document(challenge))
+        whole = challenge.varied(edition=challenge.editions[0])
+        return _comments(_replaced(challenge)) + toml_text(_document(whole))
     beside = Path(inspect.getfile(type(challenge))).with_name(FILE_NAME)
     return beside.read_text(encoding="utf-8") if beside.is_file() else _started(challenge)
 
@@ -62,6 +63,11 @@ def _document(challenge: DeclaredChallenge) -> dict[str, Any]:
         table = TABLES.get(name, name)
         if name == "quantities":
             document[table] = [_quantity(quantity.model_dump(mode="json", exclude_defaults=True)) for quantity in value]
+        elif name == "variants":
+            document[table] = {
+                edition: {TABLES.get(keyword, keyword): content for keyword, content in changed.items()}
+                for edition, changed in held[name].items()
+            }
         elif hasattr(value, "model_dump"):
             document[table] = _lists(value.model_dump(mode="json", exclude_defaults=True))
         else:
