@@ -49,8 +49,8 @@ def test_drafts_come_back_the_same(kind):
 def test_built_in_ones_say_what_cannot_be_expressed(name):
     challenge = get_challenge(name)
     text = in_toml(challenge)
-    assert text.startswith("# ")
-    assert "cannot" in text.partition("[challenge]")[0].replace("\n#", "")
+    comments = " ".join(line for line in text.splitlines() if line.startswith("# "))
+    assert "cannot" in comments
     document = tomllib.loads(text)
     assert challenge.title.split()[0] in document["challenge"]["title"]
     if "measure" in document and "labels" in document:

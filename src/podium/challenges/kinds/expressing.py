@@ -16,7 +16,7 @@ __all__ = ["in_toml"]
 
 
 def in_toml(challenge: Challenge) -> str:
-    """Return the TOML of a challenge; what cannot be expressed is said in comments at its head.
+    """Return the TOML of a challenge; what cannot be expressed is said in comments.
 
     A declared challenge is written from its declaration. Another is the challenge.toml beside its module, if there is
     one; else its name, its files and those measures that are one metric are written, which is a start and no more.
