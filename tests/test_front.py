@@ -68,6 +68,7 @@ def test_the_notebook_runs_with_few_figures(folders, monkeypatch):
 CALLS = {
     "demo": "podium.demo",
     "challenges": "podium.list_challenges",
+    "init": "podium.draft_challenge",
     "check": "podium.check",
     "evaluate": "podium.evaluate",
     "run": "podium.run_algorithm",

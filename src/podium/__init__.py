@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         rank,
     )
     from podium._front_run import run_algorithm
+    from podium.challenges.kinds.drafts import draft_challenge
     from podium.model import InputError
     from podium.ranking import Ranking
     from podium.run import Run
@@ -46,6 +47,7 @@ __all__ = [
     "check",
     "compare",
     "demo",
+    "draft_challenge",
     "evaluate",
     "gather",
     "grand_challenge",
@@ -59,6 +61,7 @@ _ELSEWHERE = {
     "InputError": "podium.model",
     "Ranking": "podium.ranking",
     "Run": "podium.run",
+    "draft_challenge": "podium.challenges.kinds.drafts",
     "run_algorithm": "podium._front_run",
 }
 

@@ -59,9 +59,10 @@ def baseline_algorithms(challenge: Challenge, *, protocol: Protocol = "case") ->
 
 def demo_algorithms(challenge: Challenge) -> list[Algorithm]:
     """Return the baselines that a challenge's demo runs: those of the protocol that its module `demo` names."""
-    if not challenge.has_demo:
+    name = f"{type(challenge).__module__.rpartition('.')[0]}.demo"
+    if name.startswith(".") or find_spec(name) is None:
         return []
-    demo = import_module(f"{type(challenge).__module__.rpartition('.')[0]}.demo")
+    demo = import_module(name)
     protocol: Protocol | None = getattr(demo, "ALGORITHMS", None)
     return baseline_algorithms(challenge, protocol=protocol) if protocol else []
 

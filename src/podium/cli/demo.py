@@ -33,7 +33,7 @@ def demo(
                 out=out,
                 report=report,
                 seed=seed,
-                before=lambda rules, folder: _announce(rules, folder, report=report),
+                before=lambda rules, folder: _announce(rules, folder, challenge or rules.name, report=report),
                 after=_show,
                 progress=progress,
             )
@@ -43,7 +43,7 @@ def demo(
                 say(f"  {run.folder}/report.html")
 
 
-def _announce(challenge: Challenge, folder: Path, *, report: bool) -> None:
+def _announce(challenge: Challenge, folder: Path, called: str, *, report: bool) -> None:
     """Say what is about to be done, and by which commands."""
     from podium.challenges.baselines import demo_algorithms
 
@@ -51,13 +51,13 @@ def _announce(challenge: Challenge, folder: Path, *, report: bool) -> None:
     commands = " ".join(f'--command "{one.name}=python -m {one.command[2]} …"' for one in algorithms)
     baseline = " --baseline baseline" if (folder / "submissions" / "baseline").exists() else ""
     say(
-        f"\n{challenge.title}: {challenge.summary}\n"
-        f"$ podium evaluate {challenge.name} --truth {folder / 'truth'} --submissions {folder / 'submissions'} "
+        f"\n{challenge.title}: {challenge.summary or 'made-up data'}\n"
+        f"$ podium evaluate {called} --truth {folder / 'truth'} --submissions {folder / 'submissions'} "
         f"--out {folder / 'run'}{baseline}\n"
         f"$ podium rank {folder / 'run'} --bootstrap 1000\n"
         + (f"$ podium report {folder / 'run'} --format svg\n" if report else "")
         + (
-            f"$ podium run {challenge.name} --truth {folder / 'truth'} --out {folder / 'algorithms'} "
+            f"$ podium run {called} --truth {folder / 'truth'} --out {folder / 'algorithms'} "
             f"--protocol {algorithms[0].protocol} {commands}\n"
             if algorithms
             else ""

@@ -248,6 +248,16 @@ class Challenge(BaseModel, ABC):
         """How predictions are called, whatever the truth: patterns such as `case_*.nii.gz`; none if not known."""
         return ()
 
+    @property
+    def contents(self) -> tuple[str, ...]:
+        """What a prediction holds, a line each, as `podium challenges` tells participants: labels, types, units."""
+        return ()
+
+    @property
+    def placing(self) -> tuple[str, ...]:
+        """How places are made, a line each, as `podium challenges` tells participants; by default the summary."""
+        return (self.summary,) if self.summary else ()
+
     def cluster(self, row: str) -> str:
         """Name what a row is drawn with when cases are resampled: itself, or the subject it belongs to."""
         return row

@@ -1,11 +1,13 @@
 """What the tests of a challenge need, built in or not: laws that every challenge keeps, and data to try them on.
 
-from podium.testing import Material, assert_failing_never_pays
+from podium.testing import Material, assert_failing_never_pays, write_phantoms
 
-material = Material.of(challenge, truth=truth, submissions=teams)
+write_phantoms(challenge, folder)
+material = Material.of(challenge, truth=folder / "truth", submissions=folder / "submissions")
 assert_failing_never_pays(material, seed=1)
 """
 
+from podium.challenges.kinds.phantoms import write_phantoms
 from podium.testing.checks import assert_check_agrees
 from podium.testing.hiding import assert_truth_is_hidden
 from podium.testing.laws import (
@@ -26,4 +28,5 @@ __all__ = [
     "assert_truth_is_hidden",
     "assert_zero_weights_leave_out",
     "ranked_score",
+    "write_phantoms",
 ]

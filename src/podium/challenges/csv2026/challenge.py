@@ -86,6 +86,16 @@ class CSV2026(Challenge):
     scoring_options: ClassVar[tuple[str, ...]] = ("baseline_seconds", "tolerance_scale")
     version: ClassVar[int] = 2
     naming: ClassVar[tuple[str, ...]] = ("*_pred.h5", "preds/*_pred.h5")
+    contents: ClassVar[tuple[str, ...]] = (
+        "Datasets long_mask and trans_mask, 512 × 512: 0 background, 1 plaque, 2 vessel (or 0, 128, 255 for the same).",
+        "Whole numbers of any type.",
+        "Dataset cls: 0 low risk, 1 high risk; a scalar or one number, and no probability.",
+    )
+    placing: ClassVar[tuple[str, ...]] = (
+        "S_seg: 100 times the mean over both views of 0.6 plaque + 0.4 vessel, each half Dice, half surface Dice.",
+        "S_cls: 100 times the mean F1 of both classes. S_time: from 100 for the fastest team to 0 for the slowest.",
+        "The highest 0.4 S_seg + 0.4 S_cls + 0.2 S_time wins; equals share the better place.",
+    )
     summary: ClassVar[str] = (
         "Carotid plaque and vessel in two ultrasound views, and whether the plaque is high-risk. The score is 40 % "
         "segmentation (Dice and surface Dice at 3 pixels, plaque counting more), 40 % macro F1, 20 % time relative to "

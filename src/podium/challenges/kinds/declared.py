@@ -24,6 +24,7 @@ from podium.challenges.kinds.declarations import (
     for_target,
 )
 from podium.challenges.kinds.refusals import problems_of
+from podium.challenges.kinds.rules_in_words import placing_words
 from podium.challenges.kinds.scoring import Criterion, Scoring
 from podium.challenges.kinds.soundness import check_quantities, check_ranking
 from podium.metrics.families import option_types
@@ -313,6 +314,11 @@ class DeclaredChallenge(Challenge):
         return tuple(notes)
 
     @property
+    def placing(self) -> tuple[str, ...]:
+        """The ranking rules in words."""
+        return placing_words(self)
+
+    @property
     def terms(self) -> tuple[str, ...]:
         """The criteria, and time where it counts."""
         time = (self.time.name,) if self.timing.weight else ()
@@ -352,6 +358,24 @@ class DeclaredChallenge(Challenge):
     def cluster_words(self) -> tuple[str, str]:  # type: ignore[override]
         """What cases that are drawn together are called."""
         return self.words.cluster
+
+    # A demo.
+
+    @property
+    def has_demo(self) -> bool:
+        """Whether there is a module `demo` beside the challenge's own, or its kind can be made up."""
+        from podium.challenges.kinds.phantoms import PHANTOMS
+
+        return super().has_demo or self.kind in PHANTOMS
+
+    def write_demo(self, folder: Path, *, seed: int = 0) -> None:
+        """Write what the module `demo` beside the challenge's own does, or else made-up truth and teams."""
+        from podium.challenges.kinds.phantoms import write_phantoms
+
+        if super().has_demo:
+            super().write_demo(folder, seed=seed)
+        else:
+            write_phantoms(self, folder, seed=seed)
 
     # What is remembered.
 

@@ -126,6 +126,21 @@ class DetectionChallenge(DeclaredChallenge):
 
     # Files.
 
+    @property
+    def contents(self) -> tuple[str, ...]:
+        """The lines and columns of a table, and what is found."""
+        asked = self.candidates
+        near = f"within {asked.radius_mm:g} mm of it" if asked.radius_mm else "within its radius"
+        overlap = f"with an intersection over union of at least {asked.overlap:g}"
+        return (
+            f"A table with the columns name, {', '.join(asked.columns)}, score, separated by commas.",
+            "A line for each candidate, with a score that is higher where you are surer. No lines: nothing is there.",
+            f"Of a {self.words.row[0]}, the {asked.most} with the highest scores count.",
+            f"A finding is found by a point {near}."
+            if asked.shape == "points"
+            else f"One is found by a box {overlap}.",
+        )
+
     def truth_as_prediction(self, case: Case) -> Path | None:  # noqa: ARG002  # what every challenge is given
         """Offer nothing: the truth has no scores."""
         return None

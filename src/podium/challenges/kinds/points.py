@@ -154,6 +154,15 @@ class LandmarkChallenge(PointsChallenge):
         """Of coordinates."""
         return self.points.unit
 
+    @property
+    def contents(self) -> tuple[str, ...]:
+        """The lines and columns of a table."""
+        points = self.points
+        return (
+            f"A table with the columns landmark, {', '.join(points.axes)} (in {points.unit}), separated by commas.",
+            f"A line for each landmark: {', '.join(points.names)}.",
+        )
+
     def read(self, path: Path) -> Coordinates:
         """Read the coordinates of every landmark."""
         points = _points(read_csv(path, self.points.axes), self.points.axes)
@@ -189,6 +198,15 @@ class TrackingChallenge(PointsChallenge):
     def unit(self) -> str:
         """Of coordinates."""
         return self.tracks.unit
+
+    @property
+    def contents(self) -> tuple[str, ...]:
+        """The lines and columns of a table."""
+        columns = ", ".join(f"{name}_{axis}" for name in self.tracks.objects for axis in self.tracks.axes)
+        return (
+            f"A table with the columns frame, {columns} (in {self.tracks.unit}), separated by commas.",
+            "A line for each frame, called as in the truth.",
+        )
 
     def read(self, path: Path) -> Coordinates:
         """Read the coordinates of every object in every frame in which it has some."""

@@ -138,6 +138,23 @@ class SegmentationChallenge(DeclaredChallenge):
 
     # Files.
 
+    @property
+    def contents(self) -> tuple[str, ...]:
+        """Labels and regions, and what a label map must be like."""
+        images = self.images
+        axes = f" of {images.dimensions} axes" if images.dimensions else ""
+        datasets = ", ".join(images.arrays.values())
+        where = f"Datasets {datasets}, label maps{axes} each" if datasets else f"A label map{axes}"
+        numbers = ", ".join(f"{number} {name}" for name, number in self.labels.items())
+        other = "; ".join(", ".join(f"{n} {name}" for name, n in own.items()) for own in images.encodings)
+        strange = "Another label makes it invalid" if images.unknown_labels == "refuse" else "Others are background"
+        lines = [
+            f"{where}: 0 background, {numbers}{f' (or {other})' if other else ''}, in any integer type. {strange}."
+        ]
+        lines += [f"{region} is {' and '.join(map(str, own))} together." for region, own in self.regions.items()]
+        grid = "Shape, spacing, origin and direction" if images.geometry == "full" else "The shape"
+        return (*lines, f"{grid} must be the truth's.")
+
     def read(self, path: Path, image: str = "") -> LabelMap:
         """Read the label map of a file, or that of a dataset which is declared as one of several images."""
         if not image:

@@ -92,6 +92,19 @@ class TableChallenge(DeclaredChallenge):
             raise InputError(f"there is no {self.files.truth} here", path=truth, advice="Is this the truth?")
         return [Case(path.stem, (path,), tuple(pattern.text for pattern in self.files.prediction))]
 
+    @property
+    def contents(self) -> tuple[str, ...]:
+        """The lines and columns of the table."""
+        return (
+            f"One table with the columns case, {', '.join(self.targets)}, separated by commas: {self.said}.",
+            f"A line for each {self.words.row[0]}, called like {self.files.case_name}.",
+        )
+
+    @property
+    def said(self) -> str:
+        """What the numbers of a table are."""
+        return "numbers"
+
     def rows(self, case: Case, truth: Lines) -> tuple[str, ...]:  # noqa: ARG002  # what every challenge is given
         """Name the lines."""
         return tuple(truth[self.targets[0]])
@@ -220,6 +233,11 @@ class RegressionChallenge(TableChallenge):
         """The columns."""
         return self.table.columns
 
+    @property
+    def said(self) -> str:
+        """What the numbers of a table are."""
+        return f"numbers in {self.table.unit}" if self.table.unit else "numbers"
+
     @classmethod
     def takes(cls, metric: Metric[..., Any]) -> bool:
         """Whether it is a metric of numbers that takes any weights."""
@@ -288,6 +306,11 @@ class ClassificationChallenge(TableChallenge):
     def targets(self) -> tuple[str, ...]:
         """The columns."""
         return self.classes.columns
+
+    @property
+    def said(self) -> str:
+        """What the numbers of a table are."""
+        return "probabilities from 0 to 1"
 
     @classmethod
     def takes(cls, metric: Metric[..., Any]) -> bool:

@@ -91,6 +91,14 @@ class KiTS21(RatedChallenge):
     scoring_options: ClassVar[tuple[str, ...]] = ("tolerance_scale",)
     version: ClassVar[int] = 2
     naming: ClassVar[tuple[str, ...]] = _expected("case_*")
+    contents: ClassVar[tuple[str, ...]] = (
+        "Labels: 0 background, 1 kidney, 2 tumour, 3 cyst, in any integer type.",
+        "Shape, spacing, origin and direction are those of the CT.",
+    )
+    placing: ClassVar[tuple[str, ...]] = (
+        "Each of the six values is averaged over cases and ranks the teams; equals share the better rank.",
+        "The lowest mean of the six ranks wins; equal means share the place.",
+    )
     summary: ClassVar[str] = (
         "Kidneys, tumours and cysts in CT. Dice and surface Dice of kidney and mass, mass, and tumour are averaged "
         "over cases; each of the six values ranks the teams, and the lowest average rank wins. A failed case scores 0."

@@ -44,6 +44,18 @@ class LVQuan18(Challenge):
     measures: ClassVar[tuple[Measure, ...]] = MEASURES
     title: ClassVar[str] = "LVQuan18"
     page: ClassVar[str] = "https://lvquan18.github.io"
+    contents: ClassVar[tuple[str, ...]] = (
+        "In .mat: areas_hat [2, n], dims_hat [3, n], rwt_hat [6, n] and lv_phase_hat [1, n].",
+        "A column is an image, subject by subject, 20 frames each.",
+        "In .csv: image,A1,A2,D1,D2,D3,RWT1,RWT2,RWT3,RWT4,RWT5,RWT6,Phase and a line for each image, as sub-02-05.",
+        "In .txt: lines such as sub-02-05: A1, A2, …, Phase.",
+        "Lengths are divided by the side of the 80 × 80 image, areas by its square; the phase is 0 or 1.",
+    )
+    placing: ClassVar[tuple[str, ...]] = (
+        "Four lists: mean absolute error of areas, of dimensions and of wall thicknesses, and error rate of the phase.",
+        "In the first three only significant differences count: a paired Wilcoxon signed-rank test, p < 0.05.",
+        "The lowest sum of the four ranks wins; equal sums share the better place.",
+    )
     summary: ClassVar[str] = (
         "Areas, dimensions and wall thicknesses of the left ventricle, and the cardiac phase, from cine MRI. The mean "
         "absolute error of each of the three groups, by a paired significance test, and the error rate of the phase "

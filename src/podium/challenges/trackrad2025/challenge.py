@@ -91,6 +91,15 @@ class TrackRAD2025(RatedChallenge):
     scoring_options: ClassVar[tuple[str, ...]] = ("timing",)
     version: ClassVar[int] = 3
     naming: ClassVar[tuple[str, ...]] = _expected("*")
+    contents: ClassVar[tuple[str, ...]] = (
+        "The target in every frame, as whole numbers: 0 is background, all else target.",
+        "Axes as of the frames that are given: DimSize = T d1 d0 in the header; the shape must be the same.",
+    )
+    placing: ClassVar[tuple[str, ...]] = (
+        "Each of the five values, averaged over cases, and the seconds per frame rank the teams.",
+        "The lowest mean of the six ranks wins; equal means share the place.",
+        "Who takes more than 1 s a frame, has no times, or beats no tracking in no geometric value is not ranked.",
+    )
     summary: ClassVar[str] = (
         "A tumour tracked through cine-MRI. Dice, HD95, mean average surface distance and centre distance are averaged "
         "over frames, then over cases; the dose that 98 % of the target still receive, over cases; seconds per frame "

@@ -88,6 +88,16 @@ class TUSREC(Challenge):
     row_words: ClassVar[tuple[str, str]] = ("scan", "scans")
     cluster_words: ClassVar[tuple[str, str]] = ("subject", "subjects")
     organisers_keys: ClassVar[OrganisersKeys | None] = OrganisersKeys("scan", results=_OFFICIAL, aggregates=_OFFICIAL)
+    contents: ClassVar[tuple[str, ...]] = (
+        "Datasets GP and LP [N - 1, 3, H · W], GL and LL [3, landmarks]: displacements of pixels and landmarks in mm.",
+        "G is to the first frame, L to the previous one; pixels are row by row, x fastest.",
+        "Or datasets global and local [N - 1, 4, 4]: transforms of image mm, from which these follow.",
+        "Any real or whole numbers, all finite.",
+    )
+    placing: ClassVar[tuple[str, ...]] = (
+        "The mean score over all scans, rounded to three decimals, ranks the teams.",
+        "Equals are parted by the smaller mean time per scan; who is equal in both shares the place.",
+    )
     summary: ClassVar[str] = (
         "3-D reconstruction of freehand ultrasound without a tracker. Predicted displacements of pixels and landmarks, "
         "to the first frame and to the previous one, give four errors in mm; each is normalised so that 1 is perfect "
