@@ -8,6 +8,7 @@
     ranking.plot("places")
     run.report()
     podium.rank("table.csv", better="higher").report("out")
+    podium.measure("labelsTs", "predictions").summary
 
 Whatever a command does is one call here. Everything is loaded when it is first used, so that importing takes no time.
 """
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         rank,
     )
     from podium._front_run import run_algorithm
+    from podium.challenges.kinds.folders import measure
     from podium.model import InputError
     from podium.ranking import Ranking
     from podium.run import Run
@@ -51,6 +53,7 @@ __all__ = [
     "grand_challenge",
     "list_challenges",
     "load",
+    "measure",
     "rank",
     "run_algorithm",
 ]
@@ -59,6 +62,7 @@ _ELSEWHERE = {
     "InputError": "podium.model",
     "Ranking": "podium.ranking",
     "Run": "podium.run",
+    "measure": "podium.challenges.kinds.folders",
     "run_algorithm": "podium._front_run",
 }
 
