@@ -24,6 +24,7 @@ warnings.simplefilter("ignore")  # peers use deprecated names
 import algorithms
 import certainty
 import instances
+import measure
 import nibabel
 import numpy as np
 import probabilities
@@ -283,6 +284,7 @@ def main() -> None:
             "tusrec": lambda: tusrec.rows(folder),
             "trackrad": trackrad.rows,
             "instances": lambda: instances.rows(folder),
+            "measure": lambda: measure.rows(folder),
             "ranking": ranking.rows,
             "certainty": certainty.rows,
             "raters": lambda: raters.rows(folder),
