@@ -131,12 +131,36 @@ def write_tools(folder: Path) -> Path:
     return folder
 
 
+def write_nodules(folder: Path, *, boxes: bool = False) -> Path:
+    """Write truth and teams of a detection, of points or boxes; one scan has nothing to find."""
+    generator = np.random.default_rng(5)
+    columns = "x1,y1,x2,y2" if boxes else "x,y,z"
+
+    def lines(places, scores=None):
+        ends = [[*place[:2], *(place[:2] + 10)] if boxes else list(place) for place in places]
+        more = [[]] * len(ends) if scores is None else [[score] for score in scores]
+        rows = [",".join(map(str, [f"n{i}", *end, *own])) for i, (end, own) in enumerate(zip(ends, more, strict=True))]
+        return [f"name,{columns}{'' if scores is None else ',score'}", *rows]
+
+    for number in range(6):
+        places = generator.uniform(0, 200, (number % 4, 3))
+        write_text(folder / "truth" / f"scan{number}.csv", lines(places))
+        for team, error in ERRORS.items():
+            moved = places + error * generator.normal(size=places.shape)
+            false = generator.uniform(0, 200, (int(error), 3))
+            scores = np.concatenate([generator.uniform(0.4, 1, len(moved)), generator.uniform(0, 0.7, len(false))])
+            write_text(folder / "submissions" / team / f"scan{number}.csv", lines([*moved, *false], scores))
+    return folder
+
+
 DATA = {
+    "boxes": partial(write_nodules, boxes=True),
     "bone-age": write_ages,
     "bone-age-agreement": write_ages,
     "brain-lesions": partial(write_lesions, subjects=8),
     "chest": write_chests,
     "heads": write_heads,
+    "nodules": write_nodules,
     "tools": write_tools,
 }
 """What writes truth and submissions of a challenge.toml of the tests, where no demo does."""

@@ -58,7 +58,7 @@ def read_lines(path: Path, columns: Sequence[str]) -> Table:
     return _table(rows(), columns, problems, path)
 
 
-def read_csv(path: Path, columns: Sequence[str], *, optional: Sequence[str] = ()) -> Table:
+def read_csv(path: Path, columns: Sequence[str], *, optional: Sequence[str] = (), may_be_empty: bool = False) -> Table:
     """Read a CSV file whose first line names the columns and whose first column names the rows.
 
     Upper and lower case do not matter in the first line, nor does the order of columns; others than those asked for
@@ -70,6 +70,8 @@ def read_csv(path: Path, columns: Sequence[str], *, optional: Sequence[str] = ()
         A CSV file, separated by commas.
     columns, optional
         Which columns are read, and which also if they are there.
+    may_be_empty
+        Whether a first line alone is a table without rows.
 
     Raises
     ------
@@ -94,7 +96,7 @@ def read_csv(path: Path, columns: Sequence[str], *, optional: Sequence[str] = ()
             else:
                 yield place, fields[0].strip(), [fields[at] for at in places]
 
-    return _table(rows(), read, problems, path)
+    return _table(rows(), read, problems, path, may_be_empty=may_be_empty)
 
 
 def read_timing(path: Path) -> dict[str, tuple[float, float | None]]:
@@ -159,7 +161,9 @@ class _Problems:
             raise InputError("; ".join(self._first) + more, path=path)
 
 
-def _table(rows: Iterable[Row], columns: Sequence[str], problems: _Problems, path: Path) -> Table:
+def _table(
+    rows: Iterable[Row], columns: Sequence[str], problems: _Problems, path: Path, *, may_be_empty: bool = False
+) -> Table:
     """Turn lines (place, name, fields) into numbers, or say what is wrong with them."""
     names: dict[str, int] = {}
     values = array("d")  # a list of lists would take ten times as much
@@ -180,7 +184,7 @@ def _table(rows: Iterable[Row], columns: Sequence[str], problems: _Problems, pat
                 problems.add(f"line {place} ({name[:40]}): {column} is {field.strip()[:40]!r}, not a number")
         values.extend(math.nan if number is None else number for number in numbers)
     problems.raise_for(path)
-    if not values:
+    if not values and not may_be_empty:
         raise InputError("there are no rows", path=path)
     table = np.array(values, np.float64).reshape(-1, len(columns))
     return Table(tuple(names), dict(zip(columns, table.T, strict=True)))

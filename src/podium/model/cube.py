@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from podium.model.errors import InputError
 from podium.model.measure import Measure
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["Column", "Cube", "Floats", "Scores"]
 
@@ -37,6 +40,8 @@ class Cube:
     loading
         How long each algorithm took to load, where Podium measured that, shape (submissions,); else NaN. It is no part
         of `seconds`. None where nobody's is known.
+    details
+        The measurements below the level of rows, with a name in `unit`; None where there are none.
     """
 
     submissions: tuple[str, ...]
@@ -48,6 +53,7 @@ class Cube:
     lost: npt.NDArray[np.bool_]
     seconds: Floats
     loading: Floats | None = None
+    details: pl.DataFrame | None = None
 
     def of(self, name: str, target: str = "") -> Floats:
         """Return the values of one measure, shape (submissions, rows); NaN where not defined."""

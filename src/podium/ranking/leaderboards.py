@@ -16,8 +16,8 @@ __all__ = ["challenge_rule", "cube_of", "leaderboard_of", "ranked_submissions", 
 
 
 def cube_of(challenge: Challenge, measurements: pl.DataFrame) -> Cube:
-    """Arrange measurements as submission × row × measure; what is below the level of a row is left out."""
-    table = measurements.filter(pl.col("unit") == "")
+    """Arrange measurements as submission × row × measure; what is below the level of a row is kept as it is."""
+    table, details = (measurements.filter(which) for which in (pl.col("unit") == "", pl.col("unit") != ""))
     if table.is_empty():
         raise InputError("there are no measurements to rank")
     submissions, rows = (tuple(sorted(table[name].unique().to_list())) for name in ("submission", "case"))
@@ -40,7 +40,7 @@ def cube_of(challenge: Challenge, measurements: pl.DataFrame) -> Cube:
         own = table["status"].is_in([status.value for status in statuses]).to_numpy()
         mark[places[0][own], places[1][own]] = True
     clusters = tuple(challenge.cluster(row) for row in rows)
-    return Cube(submissions, rows, clusters, keys, values, failed, failed & ~measured, seconds, loading)
+    return Cube(submissions, rows, clusters, keys, values, failed, failed & ~measured, seconds, loading, details)
 
 
 def _places(table: pl.DataFrame, column: str, names: Sequence[str]) -> np.typing.NDArray[np.integer]:

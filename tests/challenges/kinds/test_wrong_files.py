@@ -70,7 +70,7 @@ WRONG = {
     "no price": ("failed = 0\n", "", 17, "what a failed case costs", "failed = 0"),
     "a price that no value has": ("failed = 0", "failed = -1", 20, "no value of dice", "Write 0"),
     "a price that pays": ("failed = 0", "failed = 1", 20, "failing would pay", "Write 0"),
-    "a price in mm of a share": ("failed = 0", 'failed = "image diagonal"', 20, "not measured in mm", "Write 0"),
+    "a price in mm of a share": ("failed = 0", 'failed = "image diagonal"', 20, "not measured in mm", "failed = 0"),
     "an unknown price": ('"image diagonal"', '"worst"', 26, "no price is called 'worst'", "image diagonal"),
     "a price for one target only": ("failed = 0", "failed = { whole = 0 }", 20, "left open for 'core'", "Add it"),
     "a metric best at zero": ('"dice"', '"volume_difference"', 18, "cancel out", "decides = false"),
@@ -119,5 +119,65 @@ def test_a_wrong_file_gets_line_problem_and_advice(what):
     message = str(error.value)
     assert message.startswith(f"here/challenge.toml: line {line}: "), message
     assert "\n" not in message
+    assert problem in message, message
+    assert advice in message, message
+
+
+# Of another file: which, what is changed to what, the line, and words of the message and of its advice.
+OF_OTHER_KINDS = {
+    "labels of a regression": (
+        "bone-age",
+        "[table]",
+        "[labels]\na = 1\n\n[table]",
+        11,
+        "[labels] is for segmentation",
+        "kind =",
+    ),
+    "no columns": ("bone-age", 'columns = ["months"]\n', "", 11, "'columns' is missing", "Add it"),
+    "parts of a table": ("bone-age", '"predictions.csv"', '"{case}.csv"', 7, "one table holds all cases", "plain name"),
+    "a cluster of nothing": (
+        "bone-age",
+        'cluster = "{child}"',
+        'cluster = "{family}"',
+        9,
+        "{family} is no part",
+        "child, hand",
+    ),
+    "a price of agreement": (
+        "bone-age-agreement",
+        '"not ranked"',
+        "0",
+        16,
+        "one case has no pearson_correlation",
+        "not ranked",
+    ),
+    "a price of an area": ("chest", '"wrong"', "0", 14, "one case has no area_under_roc", "wrong"),
+    "an infinite loss": ("chest", "floor = 1e-6\n", "", 19, "is infinite", "floor = 1e-6"),
+    "calibration that decides": ("chest", "decides = false", 'failed = "wrong"', 24, "may improve", "not ranked"),
+    "areas case by case": (
+        "chest",
+        "[[measure]]",
+        '[ranking]\nscheme = "rank then mean"\n\n[[measure]]',
+        13,
+        "one number for all cases",
+        "mean rank",
+    ),
+    "a landmark that is none": ("heads", "sella = 80", "sela = 80", 17, "not measured of 'sela'", "'sella'"),
+    "a limit of no time": ("tools", "limit_seconds = 30.0", "limit_seconds = 0", 24, "limit_seconds", "greater than 0"),
+    "a radius of boxes": ("boxes", "overlap = 0.3", "radius_mm = 3", 12, "by overlap", "Leave it out"),
+    "too large an overlap": ("boxes", "overlap = 0.3", "overlap = 30", 12, "overlap", "less than or equal to 1"),
+    "a number for a scan": ("nodules", '"worst"', "0", 16, "one case has no froc_score", "worst"),
+}
+
+
+@pytest.mark.parametrize("what", OF_OTHER_KINDS)
+def test_a_wrong_file_of_another_kind_gets_line_problem_and_advice(what):
+    name, old, new, line, problem, advice = OF_OTHER_KINDS[what]
+    good = (TOML / f"{name}.toml").read_text()
+    assert old in good
+    with pytest.raises(InputError) as error:
+        parse_challenge(good.replace(old, new, 1))
+    message = str(error.value)
+    assert message.startswith(f"challenge.toml: line {line}: "), message
     assert problem in message, message
     assert advice in message, message

@@ -2,7 +2,7 @@
 
 from podium.challenges.kinds.declarations import (
     Eligibility,
-    Files,
+    FileNames,
     Images,
     PairedTest,
     Quantity,
@@ -11,19 +11,44 @@ from podium.challenges.kinds.declarations import (
     Words,
 )
 from podium.challenges.kinds.declared import DeclaredChallenge
+from podium.challenges.kinds.detection import Candidates, DetectionChallenge
+from podium.challenges.kinds.making import KINDS
 from podium.challenges.kinds.patterns import Pattern
+from podium.challenges.kinds.points import LandmarkChallenge, Points, TrackingChallenge, Tracks
 from podium.challenges.kinds.segmentation import SegmentationChallenge
+from podium.challenges.kinds.tables import (
+    Classes,
+    ClassificationChallenge,
+    Numbers,
+    RegressionChallenge,
+    TableFiles,
+)
+from podium.challenges.kinds.toml_files import parse_challenge, read_challenge
 
 __all__ = [
+    "KINDS",
+    "Candidates",
+    "Classes",
+    "ClassificationChallenge",
     "DeclaredChallenge",
+    "DetectionChallenge",
     "Eligibility",
-    "Files",
+    "FileNames",
     "Images",
+    "LandmarkChallenge",
+    "Numbers",
     "PairedTest",
     "Pattern",
+    "Points",
     "Quantity",
     "RankingRules",
+    "RegressionChallenge",
     "SegmentationChallenge",
+    "TableFiles",
     "Timing",
+    "TrackingChallenge",
+    "Tracks",
     "Words",
+    "parse_challenge",
+    "read_challenge",
 ]

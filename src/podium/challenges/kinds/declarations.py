@@ -27,7 +27,7 @@ from podium.ranking.inference.significance import Adjustment
 
 __all__ = [
     "Eligibility",
-    "Files",
+    "FileNames",
     "Images",
     "Misdeclared",
     "PairedTest",
@@ -112,7 +112,7 @@ Patterns: TypeAlias = Annotated[
 Pair: TypeAlias = tuple[str, str]
 
 
-class Files(DeclaredTable):
+class FileNames(DeclaredTable):
     """How files are called, with named parts: `{subject}_{visit}_seg.nii.gz`."""
 
     truth: Pattern
@@ -129,7 +129,7 @@ class Files(DeclaredTable):
     """The names of the cases that count; by default all that are there."""
 
     @model_validator(mode="after")
-    def _parts_are_known(self) -> Files:
+    def _parts_are_known(self) -> FileNames:
         if not self.prediction:
             raise Misdeclared("no name of a prediction is given", "prediction", advice='Write "{case}.nii.gz"')
         known = self.truth.parts

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from podium.challenges.kinds.declarations import (
     Eligibility,
-    Files,
+    FileNames,
     Quantity,
     RankingRules,
     Timing,
@@ -20,7 +20,7 @@ from podium.challenges.kinds.declarations import (
     Words,
     for_target,
 )
-from podium.challenges.kinds.refusals import refusal
+from podium.challenges.kinds.refusals import problems_of
 from podium.challenges.kinds.scoring import Criterion, Scoring
 from podium.challenges.kinds.soundness import check_quantities, check_ranking
 from podium.metrics.families import option_types
@@ -69,7 +69,7 @@ class DeclaredChallenge(Challenge):
     """For people; by default the name."""
     revision: WholeNumber = Field(default=1, ge=1)
     """Raised whenever the same input would give another number."""
-    files: Files
+    files: FileNames
     """How files are called."""
     quantities: tuple[Quantity, ...] = Field(min_length=1)
     """What is measured."""
@@ -189,7 +189,7 @@ class DeclaredChallenge(Challenge):
         """Return what a quantity is measured of."""
         return quantity.of or self.targets
 
-    def declared(self, quantity: Quantity, **changes: Any) -> Measure:
+    def measure_of(self, quantity: Quantity, **changes: Any) -> Measure:
         """Return the measure of a quantity, with its price."""
         metric, targets = self.metric_of(quantity), self.targets_of(quantity)
         known, _ = option_types(metric)
@@ -213,7 +213,7 @@ class DeclaredChallenge(Challenge):
     @property
     def measures(self) -> tuple[Measure, ...]:
         """Every quantity, as it is measured of a row."""
-        return tuple(self.declared(quantity) for quantity in self.quantities)
+        return tuple(self.measure_of(quantity) for quantity in self.quantities)
 
     def _price(self, quantity: Quantity) -> Price | None:
         """Return the price of a quantity: one for all targets, or a function of the target."""
@@ -244,7 +244,7 @@ class DeclaredChallenge(Challenge):
         """What decides: each target of each quantity, as a column."""
         return tuple(
             (quantity, measure.at(target))
-            for quantity, measure in zip(self.quantities, map(self.declared, self.quantities), strict=True)
+            for quantity, measure in zip(self.quantities, map(self.measure_of, self.quantities), strict=True)
             if quantity.decides and measure.judges
             for target in measure.targets
         )
@@ -351,7 +351,7 @@ class DeclaredChallenge(Challenge):
         try:
             return cls(**{**options, **declaration, **rules})
         except ValidationError as error:
-            problem = refusal(cls, error)
+            problem = problems_of(cls, error)[0]
             where = ".".join(map(str, problem.at))
             raise InputError(
                 f"{where}: {problem.problem}" if where else problem.problem, advice=problem.advice

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from podium.challenges.kinds.declared import DeclaredChallenge
+from podium.challenges.kinds.detection import DetectionChallenge
 from podium.challenges.kinds.points import LandmarkChallenge, TrackingChallenge
 from podium.challenges.kinds.segmentation import SegmentationChallenge
 from podium.challenges.kinds.tables import ClassificationChallenge, RegressionChallenge
@@ -16,6 +17,7 @@ __all__ = ["KINDS", "challenge_of"]
 
 _ALL: tuple[type[DeclaredChallenge], ...] = (
     SegmentationChallenge,
+    DetectionChallenge,
     LandmarkChallenge,
     ClassificationChallenge,
     RegressionChallenge,

@@ -50,8 +50,8 @@ class Pattern:
             raise ValueError(
                 f"{wild!r} is in {self.text!r}; what differs from case to case is a part, such as {{case}}"
             )
-        if odd := next((part for part in _PART.findall(self.text) if not part.isidentifier()), None):
-            raise ValueError(f"{{{odd}}} is no name of a part; take letters, digits and _, as in {{subject}}")
+        if odd := [part for part in _PART.findall(self.text) if not part.isidentifier()]:
+            raise ValueError(f"{{{odd[0]}}} is no name of a part; take letters, digits and _, as in {{subject}}")
 
     @property
     def parts(self) -> tuple[str, ...]:

@@ -60,9 +60,9 @@ class PointsChallenge(DeclaredChallenge):
         """Whether it is a metric of landmarks."""
         return metric.family == "landmarks"
 
-    def declared(self, quantity: Quantity, **changes: Any) -> Measure:
+    def measure_of(self, quantity: Quantity, **changes: Any) -> Measure:
         """Return the measure of a quantity, in the unit of coordinates."""
-        return super().declared(quantity, **{"unit": self.unit, "infinite": False, **changes})
+        return super().measure_of(quantity, **{"unit": self.unit, "infinite": False, **changes})
 
     @property
     def _measured(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from podium.challenges.kinds.declarations import Misdeclared
 from podium.model import InputError
 from podium.model.errors import nearest
 
-__all__ = ["refusal", "refusals"]
+__all__ = ["problems_of"]
 
 _PLAIN = {
     "string_type": "text",
@@ -28,12 +28,7 @@ _PLAIN = {
 }
 
 
-def refusal(model: type[BaseModel], error: ValidationError) -> Misdeclared:
-    """Return the first thing that is wrong."""
-    return refusals(model, error)[0]
-
-
-def refusals(model: type[BaseModel], error: ValidationError) -> list[Misdeclared]:
+def problems_of(model: type[BaseModel], error: ValidationError) -> list[Misdeclared]:
     """Return all that is wrong, each with its place in the declaration."""
     return [_refusal(model, detail) for detail in error.errors()]
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field, model_validator
 
-from podium.challenges.kinds.declarations import DeclaredTable, Files, Misdeclared, Quantity
+from podium.challenges.kinds.declarations import DeclaredTable, FileNames, Misdeclared, Quantity
 from podium.challenges.kinds.declared import DeclaredChallenge
 from podium.challenges.kinds.patterns import Pattern
 from podium.challenges.kinds.scoring import Criterion
@@ -41,7 +41,7 @@ Lines = Mapping[str, Mapping[str, float]]
 WRONG = "wrong"
 
 
-class TableFiles(Files):
+class TableFiles(FileNames):
     """How the tables are called, and what the names in their first column are made of."""
 
     truth: Pattern = Pattern("truth.csv")
@@ -235,15 +235,15 @@ class RegressionChallenge(TableChallenge):
             return None
         return f"one case has no {metric.name}, and so no price in it", 'Write failed = "not ranked"'
 
-    def declared(self, quantity: Quantity, **changes: Any) -> Measure:
+    def measure_of(self, quantity: Quantity, **changes: Any) -> Measure:
         """Return the measure of a quantity, in the unit of the numbers."""
         own = {"unit": self.table.unit, "infinite": False} if self._is_error(quantity) else {"infinite": False}
-        return super().declared(quantity, **{**own, **changes})
+        return super().measure_of(quantity, **{**own, **changes})
 
     @property
     def measures(self) -> tuple[Measure, ...]:
         """The error of a row, with the price of each quantity; and both numbers, where they are needed together."""
-        errors = [self.declared(quantity) for quantity in self.quantities if self._is_error(quantity)]
+        errors = [self.measure_of(quantity) for quantity in self.quantities if self._is_error(quantity)]
         joint = [quantity for quantity in self.quantities if not self._is_error(quantity)]
         if not joint:
             return tuple(errors)

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from podium.challenges.kinds.declarations import Misdeclared
 from podium.challenges.kinds.declared import DeclaredChallenge
 from podium.challenges.kinds.making import KINDS
-from podium.challenges.kinds.refusals import refusals
+from podium.challenges.kinds.refusals import problems_of
 from podium.challenges.kinds.toml_lines import KeyLines, key_lines
 from podium.io import read_text
 from podium.model import InputError
@@ -61,8 +61,8 @@ def parse_challenge(text: str, *, path: str | Path = FILE_NAME, edition: str = "
         kind = _kind_of(document)
         return kind(**_keywords(document, kind), edition=edition)
     except ValidationError as error:
-        problems = refusals(kind, error)
-        raise _refused([_in_toml(problem) for problem in problems], lines, path) from None
+        problems = [_in_toml(problem) for problem in problems_of(kind, error)]
+        raise _refused(problems, lines, path) from None
     except Misdeclared as problem:
         raise _refused([problem], lines, path) from None
 
