@@ -41,7 +41,7 @@ def rows(folder: Path) -> list[Row]:
             rounds=3,
             seconds=60.0,
         )
-        name = f"measure {PAIRS} pairs of folders, {words}, 3 labels, with surface distances"
+        name = f"measure folders of {PAIRS} pairs, {words}, 3 labels, with surface distances"
         targets = {"nnU-Net's algorithm (no distances)": ("≥", 10.0)}
         result.append(Row(name, times.pop("podium"), times, targets=targets))
     shutil.rmtree(folder / "measured")

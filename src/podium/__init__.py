@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         rank,
     )
     from podium._front_run import run_algorithm
-    from podium.challenges.kinds.folders import measure
+    from podium.challenges.kinds.any_two import measure
     from podium.model import InputError
     from podium.ranking import Ranking
     from podium.run import Run
@@ -62,7 +62,7 @@ _ELSEWHERE = {
     "InputError": "podium.model",
     "Ranking": "podium.ranking",
     "Run": "podium.run",
-    "measure": "podium.challenges.kinds.folders",
+    "measure": "podium.challenges.kinds.any_two",
     "run_algorithm": "podium._front_run",
 }
 

@@ -56,7 +56,7 @@ def measure(
         Boundary, typer.Option(help="surfel: DeepMind's surface elements. voxel: edge voxels, as MONAI and MedPy.")
     ] = Boundary.surfel,
     geometry: Annotated[str, typer.Option(help="full, or shape to accept another spacing or origin.")] = "full",
-    ending: Annotated[str, typer.Option(help="Of files, where there are several kinds: .nii.gz, .mha, …")] = "",
+    ending: Annotated[str, typer.Option(help="Of references, where there are several: .nii.gz, .mha, …")] = "",
     common: Annotated[
         bool, typer.Option("--common", help="Leave out references without a prediction; else they count as failed.")
     ] = False,
@@ -138,7 +138,7 @@ def _print_tables(measured: Measurements) -> None:
 
     console, several = Console(), len(measured.names) > 1
     columns = measured.deciding
-    lacking = bool(measured.summary["empty_reference"].any())
+    lacking = measured.summary["empty_reference"].sum() > 0
     table = _table("", *(["not in reference"] if lacking else []), *(column.label for column in columns))
     rows = {(row["prediction"], row["label"], row["metric"]): row for row in measured.summary.iter_rows(named=True)}
     for label in measured.labels:
