@@ -50,7 +50,7 @@ def get_challenge(name: str, *, edition: str = "document", **options: Any) -> Ch
 
 def recorded_challenge(name: str, *, edition: str, options: Mapping[str, Any], given: Challenge | None) -> Challenge:
     """Return the challenge that made a run: by its name, by the declaration that the run holds, or the one given."""
-    if given is None and "declaration" in options:
+    if given is None and options.get("declaration", {}).get("kind"):
         from podium.challenges.kinds.making import challenge_of
 
         return challenge_of({"edition": edition, **options})

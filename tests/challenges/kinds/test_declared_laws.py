@@ -3,6 +3,7 @@
 import shutil
 
 import pytest
+from damages import assert_damage_never_pays
 from declared_challenges import DATA, TOML
 
 from podium.challenges import get_challenge
@@ -78,6 +79,11 @@ def test_the_laws_hold_for_every_way_to_rank(material, rules):
     known = material("brain-lesions")
     challenge = known.challenge.varied(rules=RULES[rules])
     hold(Material(challenge, known.valid, known.failed, known.built_in))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_damaged_files_never_pay(data, tmp_path, name):
+    assert_damage_never_pays(read_challenge(TOML / f"{name}.toml"), data(name), tmp_path, seed=name)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,6 +1,8 @@
 """Segmentation that is declared: what is measured, of which files, and what failures cost."""
 
 import math
+import shutil
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -8,7 +10,8 @@ import pytest
 from declared_challenges import SEGMENTATION, SPACING, lesion, write_labels, write_lesions
 
 import podium
-from podium.challenges.kinds import SegmentationChallenge
+from podium.challenges import catalogue
+from podium.challenges.kinds import FileNames, Quantity, SegmentationChallenge
 from podium.metrics import dice, hausdorff_distance, overlap, surface_distances
 from podium.model import Direction, InputError, LabelMap
 
@@ -43,8 +46,14 @@ def test_a_folder_is_evaluated_and_the_run_knows_its_challenge(data, tmp_path):
     assert again.challenge == run.challenge
     assert again.leaderboard.places == run.leaderboard.places
     assert again.verify().nothing_differs
-    again.report(bootstrap=20)
-    assert "Brain lesions 2027" in (tmp_path / "run" / "report.html").read_text()
+
+
+@pytest.mark.slow
+def test_a_report_knows_the_title_and_the_prices(data, tmp_path):
+    run = evaluated(SegmentationChallenge(**SEGMENTATION), data, tmp_path / "run")
+    page = run.report(bootstrap=0, formats=("svg",)).read_text()
+    assert "Brain lesions 2027" in page
+    assert "image diagonal" in page
 
 
 def test_values_are_those_of_the_metrics():
@@ -158,3 +167,56 @@ def test_a_subclass_has_options_of_its_own(data, tmp_path):
     again = podium.load(tmp_path / "run", challenge=Turned(**declared))
     assert again.challenge == challenge
     assert values_of(challenge, lesion(1), lesion(1, shift=2))["dice", "whole"].value == 0
+
+
+class Registered(Turned):
+    """One that a package would register, with a declaration of its own."""
+
+    name: ClassVar[str] = "registered"
+    files: FileNames = FileNames.model_validate(SEGMENTATION["files"])
+    labels: Mapping[str, int] = SEGMENTATION["labels"]
+    regions: Mapping[str, tuple[str, ...]] = {"whole": ("edema", "core")}
+    quantities: tuple[Quantity, ...] = tuple(map(Quantity.model_validate, SEGMENTATION["quantities"]))
+
+
+def test_a_registered_subclass_is_found_by_its_name(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(catalogue, "challenges", lambda: {"registered": Registered})
+    given = {"truth": data / "truth", "submissions": data / "submissions", "out": tmp_path / "run"}
+    run = podium.evaluate("registered", options={"floor": 0.5}, **given)
+    again = podium.load(tmp_path / "run")
+    assert type(again.challenge) is Registered
+    assert again.challenge == run.challenge
+    assert again.challenge.floor == 0.5
+
+
+def test_rules_given_as_text_are_refused(data, tmp_path):
+    run = evaluated(SegmentationChallenge(**SEGMENTATION), data, tmp_path / "run")
+    with pytest.raises(InputError, match="rules are tables"):
+        run.rank(bootstrap=0, options={"rules": "mean rank"})
+
+
+def test_runs_are_gathered(data, tmp_path):
+    for team in ("near", "far"):
+        shutil.copytree(data / "submissions" / team, tmp_path / "teams" / team / team)
+        podium.evaluate(
+            SegmentationChallenge(**SEGMENTATION),
+            truth=data / "truth",
+            submissions=tmp_path / "teams" / team,
+            out=tmp_path / team,
+        )
+    run = podium.gather([tmp_path / "near", tmp_path / "far"], out=tmp_path / "run")
+    assert run.leaderboard.places == {"near": 1, "far": 2}
+    assert run.challenge == SegmentationChallenge(**SEGMENTATION)
+
+
+def test_lesions_and_instances_are_measured():
+    measures = [
+        {"metric": "lesion_wise_dice", "of": ["whole"], "failed": 0, "dilation": 1, "ignored_up_to_mm3": 5.0},
+        {"metric": "lesion_wise_hausdorff_distance_95", "of": ["whole"], "failed": 374, "price_mm": 374.0},
+        {"metric": "panoptic_quality", "of": ["core"], "failed": 0, "threshold": 0.3},
+        {"metric": "centreline_dice", "of": ["core"], "failed": 0},
+    ]
+    exact = values_of(changed(quantities=measures), lesion(1), lesion(1))
+    assert [value.value for value in exact.values()] == [1.0, 0.0, 1.0, 1.0]
+    missed = values_of(changed(quantities=measures), lesion(1), np.zeros_like(lesion(1)))
+    assert [value.value for value in missed.values()] == [0.0, 374.0, 0.0, 0.0]

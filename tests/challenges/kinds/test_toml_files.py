@@ -101,3 +101,79 @@ def test_real_cases_have_the_organisers_numbers(kits21, golden_kits21):
             for value in values:
                 key = {"dice": "dice", "surface_dice": "sd"}[value.metric]
                 assert value.value == pytest.approx(golden[value.target][key], abs=1e-9)
+
+
+EDITIONS = """
+[editions.lax.images]
+geometry = "shape"
+
+[editions.lax.ranking]
+scheme = "rank then mean"
+test = {}
+
+[[editions.short.measure]]
+metric = "dice"
+of = ["whole"]
+failed = 0
+"""
+
+
+def with_editions(old="test = {}\n", new=""):
+    good = (TOML / "brain-lesions.toml").read_text().replace('test = { alpha = 0.05, adjustment = "holm" }\n', "")
+    return good + EDITIONS.replace(old, new)
+
+
+def test_other_editions_change_some_tables_and_leave_the_rest():
+    document = parse_challenge(with_editions())
+    assert document.editions == ("document", "lax", "short")
+    lax, short = (document.varied(edition=edition) for edition in ("lax", "short"))
+    assert (lax.images.geometry, lax.ranking.scheme) == ("shape", "rank then mean")
+    assert short.terms == ("dice_whole",)
+    assert (short.images.geometry, short.ranking.scheme) == ("full", "mean rank")
+    assert lax.varied(edition="short") == short
+    assert short.varied(edition="document").terms == document.terms
+    assert parse_challenge(with_editions(), edition="lax") == lax
+    for challenge in (document, lax, short):
+        assert challenge.made(**challenge.options) == challenge
+    with pytest.raises(InputError, match="has no rules called 'code'"):
+        document.varied(edition="code")
+
+
+def test_a_run_of_an_edition_is_loaded_in_it(tmp_path):
+    data = write_lesions(tmp_path, subjects=2)
+    (tmp_path / "challenge.toml").write_text(with_editions())
+    given = {"truth": data / "truth", "submissions": data / "submissions", "out": tmp_path / "run"}
+    run = podium.evaluate(str(tmp_path), rules="short", **given)
+    assert run.record.edition == "short"
+    again = podium.load(tmp_path / "run")
+    assert again.challenge == run.challenge
+    assert [column.name for column in again.leaderboard.columns] == ["dice_whole"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "problem"),
+    [
+        ('"shape"', '"shapes"', 32, "geometry cannot be 'shapes'. Did you mean 'shape'"),
+        ("test = {}\n", "test = {}\n", 36, "'rank then mean' makes no test"),
+        ('["whole"]', '["hole"]', 39, "nothing called 'hole'"),
+        ("lax.images", "lax.image", 31, "no table 'image'. Did you mean 'images'"),
+        (
+            "[editions.lax.images]",
+            "[editions]\nother = 1\n[editions.lax.images]",
+            32,
+            "what 'other' changes is left open",
+        ),
+        ("editions.lax", "editions.document", 31, "is the edition that the other tables declare"),
+    ],
+)
+def test_what_is_wrong_with_an_edition_has_its_line(old, new, line, problem):
+    text = with_editions(old, new) if "test" in old else with_editions().replace(old, new)
+    with pytest.raises(InputError) as error:
+        parse_challenge(text)
+    assert f"line {line}: " in str(error.value)
+    assert problem in str(error.value)
+
+
+def test_a_file_of_a_thousand_brackets_is_refused():
+    with pytest.raises(InputError, match=r"too deeply|not TOML"):
+        parse_challenge("x = " + "[" * 5000 + "]" * 5000)

@@ -13,6 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from podium.challenges.kinds.declarations import (
     Eligibility,
     FileNames,
+    Misdeclared,
+    PairedTest,
     Quantity,
     RankingRules,
     Timing,
@@ -45,6 +47,10 @@ __all__ = ["DeclaredChallenge"]
 
 _SCORING = ("title", "ranking", "eligibility", "timing", "words")
 """What changes leaderboards but no measurement."""
+
+
+DOCUMENT = "document"
+"""The edition that is declared first."""
 
 
 class DeclaredChallenge(Challenge):
@@ -81,6 +87,8 @@ class DeclaredChallenge(Challenge):
     """What time counts."""
     words: Words = Words()
     """What reports say."""
+    variants: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
+    """Other editions of the rules: of each, the tables in which it differs, with the keys that it changes."""
 
     @model_validator(mode="before")
     @classmethod
@@ -88,6 +96,26 @@ class DeclaredChallenge(Challenge):
         if isinstance(given, Mapping) and "title" in cls.model_fields and not given.get("title"):
             return {**given, **({"title": given["name"]} if isinstance(given.get("name"), str) else {})}
         return given
+
+    @model_validator(mode="before")
+    @classmethod
+    def _in_edition(cls, given: Any) -> Any:
+        """Change the tables in which an edition differs, and keep what they are in the document."""
+        if not isinstance(given, Mapping) or not isinstance(given.get("variants"), Mapping):
+            return given
+        variants, edition = dict(given["variants"]), given.get("edition", DOCUMENT)
+        tables = {**given, **variants.pop(DOCUMENT, {})}
+        changed = variants.get(edition, {})
+        for name, table in changed.items():
+            if name not in cls.model_fields or name in ("name", "variants", "edition", "emphasis"):
+                known = [
+                    field for field in cls.model_fields if field not in ("name", "variants", "edition", "emphasis")
+                ]
+                raise Misdeclared(f"an edition has no table {name!r}", name, advice=nearest(name, known))
+            kept = _plain(tables.get(name, {}))
+            variants.setdefault(DOCUMENT, {})[name] = kept
+            tables[name] = {**kept, **table} if isinstance(table, Mapping) and isinstance(kept, Mapping) else table
+        return {**tables, "variants": variants}
 
     @field_validator("name", check_fields=False)
     @classmethod
@@ -274,8 +302,18 @@ class DeclaredChallenge(Challenge):
     def notes(self, cube: Cube) -> tuple[str, ...]:
         """Say what the declaration has to say, and that a submission to be outperformed is missing."""
         named = self.eligibility.better_than
-        missing = (f"{named} was not measured, so nobody was asked to outperform it.",)
-        return (*self.words.notes, *(missing if named and named not in cube.submissions else ()))
+        notes = list(self.words.notes)
+        if named and named not in cube.submissions:
+            notes.append(f"{named} was not measured, so nobody was asked to outperform it.")
+        test = self.ranking.test or (PairedTest() if self.ranking.scheme == "test then rank" else None)
+        if test is not None:
+            adjusted = "" if test.adjustment == "none" else f" after adjustment ({test.adjustment})"
+            sample = self.words.row[0] if self.files.cluster is None else self.words.cluster[0]
+            notes.append(
+                "Only significant differences count: paired Wilcoxon signed-rank test, one value per "
+                f"{sample}, p < {test.alpha:g}{adjusted}."
+            )
+        return tuple(notes)
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -287,6 +325,11 @@ class DeclaredChallenge(Challenge):
     def counts_time(self) -> bool:
         """Whether time is ranked or limited."""
         return self.timing.weight > 0 or self.timing.limit_seconds is not None
+
+    @property
+    def editions(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The document, and the other editions that are declared."""
+        return (DOCUMENT, *(name for name in self.variants if name != DOCUMENT))
 
     @property
     def version(self) -> int:  # type: ignore[override]
@@ -325,13 +368,16 @@ class DeclaredChallenge(Challenge):
 
     @property
     def options(self) -> dict[str, Any]:
-        """Return the whole declaration, so that a run folder makes the challenge again, and the options besides."""
+        """Return the whole declaration, so that a run folder makes the challenge again, and the options besides.
+
+        A subclass of one's own has no kind that says how to make it: it is found by its name, or given.
+        """
         own = {"edition", *self.option_names()}
         held = self.model_dump(mode="json", exclude={"emphasis", *own}, exclude_defaults=True)
         rules = {key: held.pop(key) for key in _SCORING if key in held}
         return {
             **self.model_dump(mode="json", include=own),
-            "declaration": {"kind": self.kind, **held},
+            "declaration": {"kind": self.kind if type(self).__module__.startswith(__package__) else "", **held},
             "rules": rules,
         }
 
@@ -346,8 +392,10 @@ class DeclaredChallenge(Challenge):
     @classmethod
     def made(cls, **options: Any) -> Self:
         """Return the challenge; what cannot be used is one clear line."""
-        declaration = {key: value for key, value in options.pop("declaration", {}).items() if key != "kind"}
-        rules = options.pop("rules", {})
+        declaration, rules = options.pop("declaration", {}), options.pop("rules", {})
+        if not isinstance(declaration, Mapping) or not isinstance(rules, Mapping):
+            raise InputError("a declaration and its rules are tables", advice="Change the challenge.toml, and --resume")
+        declaration = {key: value for key, value in declaration.items() if key != "kind"}
         try:
             return cls(**{**options, **declaration, **rules})
         except ValidationError as error:
@@ -356,3 +404,10 @@ class DeclaredChallenge(Challenge):
             raise InputError(
                 f"{where}: {problem.problem}" if where else problem.problem, advice=problem.advice
             ) from None
+
+
+def _plain(table: Any) -> Any:
+    """Return a table as it would be written down."""
+    if isinstance(table, BaseModel):
+        return table.model_dump(mode="json", exclude_defaults=True)
+    return [_plain(one) for one in table] if isinstance(table, list | tuple) else table

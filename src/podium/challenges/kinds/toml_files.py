@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from podium.challenges.kinds.declarations import Misdeclared
-from podium.challenges.kinds.declared import DeclaredChallenge
+from podium.challenges.kinds.declared import DOCUMENT, DeclaredChallenge
 from podium.challenges.kinds.making import KINDS
 from podium.challenges.kinds.refusals import problems_of
 from podium.challenges.kinds.toml_lines import KeyLines, key_lines
@@ -25,7 +25,7 @@ FILE_NAME = "challenge.toml"
 DEFAULT_KIND = "segmentation"
 IDENTITY = ("name", "title", "revision")
 """What [challenge] holds besides `kind`."""
-TABLES = {"quantities": "measure", "timing": "time"}
+TABLES = {"quantities": "measure", "timing": "time", "variants": "editions"}
 """What tables are called that are not called like the keyword."""
 _KEYWORDS = {table: keyword for keyword, table in TABLES.items()}
 _BESIDES = ("edition", "emphasis")
@@ -54,17 +54,23 @@ def parse_challenge(text: str, *, path: str | Path = FILE_NAME, edition: str = "
     """
     try:
         document = tomllib.loads(text)
+        lines = key_lines(text)
     except tomllib.TOMLDecodeError as error:
         raise _no_toml(str(error), text, path) from None
-    lines = key_lines(text)
+    except RecursionError:
+        raise InputError("tables or lists are in one another too deeply", path=path) from None
     try:
         kind = _kind_of(document)
-        return kind(**_keywords(document, kind), edition=edition)
-    except ValidationError as error:
-        problems = [_in_toml(problem) for problem in problems_of(kind, error)]
-        raise _refused(problems, lines, path) from None
+        keywords = _keywords(document, kind)
     except Misdeclared as problem:
         raise _refused([problem], lines, path) from None
+    for name in dict.fromkeys([DOCUMENT, *keywords.get("variants", {}), edition]):  # so that each is checked
+        try:
+            challenge = kind(**keywords, edition=name)
+        except ValidationError as error:
+            problems = [_in_toml(problem, edition=name, lines=lines) for problem in problems_of(kind, error)]
+            raise _refused(problems, lines, path) from None
+    return challenge.varied(edition=edition)
 
 
 def _kind_of(document: Mapping[str, Any]) -> type[DeclaredChallenge]:
@@ -96,19 +102,40 @@ def _keywords(document: Mapping[str, Any], kind: type[DeclaredChallenge]) -> dic
             raise Misdeclared(
                 f"there is no key {key!r} here", "challenge", key, advice=nearest(key, [*IDENTITY, "kind"])
             )
-    return {**about, **{_KEYWORDS.get(name, name): own for name, own in document.items() if name != "challenge"}}
+    keywords = {_KEYWORDS.get(name, name): own for name, own in document.items() if name != "challenge"}
+    return {**about, **keywords, **_editions(keywords)}
 
 
-def _in_toml(problem: Misdeclared) -> Misdeclared:
-    """Return a problem with the place that it has in the file."""
+def _editions(keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tables of other editions under the names of keywords."""
+    if not isinstance(keywords.get("variants", {}), Mapping):
+        raise Misdeclared(
+            "editions is a table of tables", "editions", advice="Write for example [editions.code.ranking]"
+        )
+    variants: dict[str, Any] = {}
+    for name, tables in keywords.get("variants", {}).items():
+        if not isinstance(tables, Mapping):
+            problem = f"what {name!r} changes is left open"
+            raise Misdeclared(problem, "editions", name, advice=f"Write for example [editions.{name}.ranking]")
+        if name == DOCUMENT:
+            problem = f"{DOCUMENT!r} is the edition that the other tables declare"
+            raise Misdeclared(problem, "editions", name, advice="Call it otherwise")
+        variants[name] = {_KEYWORDS.get(table, table): own for table, own in tables.items()}
+    return {"variants": variants} if variants else {}
+
+
+def _in_toml(problem: Misdeclared, *, edition: str, lines: KeyLines) -> Misdeclared:
+    """Return a problem with the place that it has in the file: of an edition, where that changes something."""
     at = problem.at
+    name = TABLES.get(str(at[0]), str(at[0])) if at else ""
+    if ("editions", edition, name) in lines:
+        return Misdeclared(problem.problem, "editions", edition, name, *at[1:], advice=problem.advice)
     if len(at) == 1 and at[0] not in IDENTITY and problem.problem.endswith("is missing"):
-        name = TABLES.get(str(at[0]), at[0])
         return Misdeclared(f"there is no [{name}]", advice=f"Add {_EXAMPLES.get(str(at[0]), f'[{name}]')}")
     if at and at[0] in IDENTITY:
         at = ("challenge", *at)
     elif at:
-        at = (TABLES.get(str(at[0]), at[0]), *at[1:])
+        at = (name, *at[1:])
     return Misdeclared(problem.problem, *at, advice=problem.advice, misspelt=problem.misspelt)
 
 

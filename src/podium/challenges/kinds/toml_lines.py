@@ -62,6 +62,7 @@ class _Scanner:
         path: tuple[str | int, ...] = ()
         for part in above:
             path = self._latest((*path, part))
+            self._lines.setdefault(path, line)
         path = (*path, last)
         if several:
             number = self._counts.get(path, 0)
