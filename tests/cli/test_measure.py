@@ -1,10 +1,12 @@
 """`podium measure`: two folders of label maps."""
 
 import json
+import re
 
 import polars as pl
 import pytest
 from declared_challenges import lesion, write_labels
+from shared_data import PROJECT
 
 
 @pytest.fixture
@@ -97,3 +99,10 @@ def test_compare_of_two_folders_points_here(run, folders):
     result = run("compare", "labels", "ours")
     assert result.exit_code == 1
     assert "podium measure labels ours" in result.stderr
+
+
+def test_the_page_names_every_option(run):
+    page = (PROJECT / "docs" / "measure.md").read_text()
+    options = set(re.findall(r"--[a-z][a-z-]+", run("measure", "--help").stdout)) - {"--help"}
+    assert len(options) > 10
+    assert sorted(option for option in options if option not in page) == []
