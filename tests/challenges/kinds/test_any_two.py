@@ -124,6 +124,17 @@ def test_a_run_goes_on_to_ranks_and_reports(folders):
     assert run.verify().nothing_differs
     with pytest.raises(InputError, match="--restart"):
         podium.measure(folders / "labelsTs", folders / "ours", regions=REGIONS, out=out)
+    resumed = podium.measure(
+        folders / "labelsTs",
+        folders / "ours",
+        against=[folders / "theirs"],
+        regions=REGIONS,
+        metrics=["dice"],
+        out=out,
+        resume=True,
+    )
+    assert resumed.run.kept == 12
+    assert resumed.cases.equals(measured.cases)
     again = podium.measure(folders / "labelsTs", folders / "ours", regions=REGIONS, out=out, restart=True)
     assert again.names == ("ours",)
     assert not (out / "differences.csv").exists()
@@ -225,6 +236,13 @@ def test_swapped_folders_and_links_are_noticed(folders):
     (folders / "ours" / "case_5.nii.gz").symlink_to(folders / "labelsTs" / "case_5.nii.gz")
     with pytest.raises(InputError, match="this is a symbolic link"):
         podium.measure(folders / "labelsTs", folders / "ours", regions=REGIONS)
+
+
+def test_a_prediction_may_be_called_like_a_label():
+    given = {"b": np.ones((3, 3), int)}
+    measured = podium.measure(given, given, against={"z": given, "a": given}, labels={"z": 1, "prediction": 2})
+    assert measured.cases["prediction"].unique(maintain_order=True).to_list() == ["prediction", "z", "a"]
+    assert measured.cases["label"].to_list() == ["z", "prediction"] * 3
 
 
 def test_folders_of_one_name_get_names_that_tell_them_apart(folders):

@@ -78,10 +78,10 @@ class Measurements:
             pl.col("reason").filter(failed).first().fill_null(""),
         )
         wide = own.pivot(on="metric", index=list(keys), values="value", aggregate_function="first")
-        order = {name: number for number, name in enumerate((*self.names, *self.labels))}
+        orders = {"submission": self.names, "target": self.labels}
         return (
             wide.join(states, on=list(keys))
-            .with_columns(pl.col("submission", "target").replace_strict(order).name.prefix("_"))
+            .with_columns(pl.col(key).cast(pl.Enum(names)).alias(f"_{key}") for key, names in orders.items())
             .sort("_submission", "case", "_target")
             .rename(keys)
             .select(*keys.values(), *self._metrics, "status", "reason")
