@@ -107,3 +107,20 @@ def test_who_is_eligible():
     assert board(roles=roles, eligibility={"better_than": "three"}).places["one"] == 1
     result = board(eligibility={"better_than": "nobody"})
     assert "nobody was not measured, so nobody was asked to outperform it." in result.notes
+
+
+def test_what_does_not_decide_is_shown():
+    more = {"metric": "landmark_error", "name": "shown", "of": ["b"], "decides": False}
+    challenge = LandmarkChallenge.made(
+        name="points",
+        files={"truth": "{case}.csv", "prediction": "{case}.csv"},
+        points={"names": ["a", "b"]},
+        quantities=[{"metric": "landmark_error", "name": "e", "of": ["a"], "failed": 100}, more],
+    )
+    values = np.array([[[1.0, 3.0], [2.0, 5.0]]])
+    keys = (("e", "a"), ("shown", "b"))
+    nothing = np.zeros((1, 2), bool)
+    cube = Cube(("one",), ("c0", "c1"), ("c0", "c1"), keys, values, nothing, nothing, np.full((1, 2), np.nan))
+    result = challenge_rule(challenge, cube, roles={}).leaderboard()
+    assert dict(result.entries[0].values) == {"e_a": 1.5, "shown_b": 4.0}
+    assert challenge.terms == ("e_a",)

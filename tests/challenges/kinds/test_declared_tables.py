@@ -6,7 +6,13 @@ from declared_challenges import TOML, write_ages, write_chests, write_text
 
 import podium
 from podium.challenges.kinds import read_challenge
-from podium.metrics import area_under_roc, log_loss, pearson_correlation, root_mean_square_error
+from podium.metrics import (
+    area_under_roc,
+    expected_calibration_error,
+    log_loss,
+    pearson_correlation,
+    root_mean_square_error,
+)
 from podium.model import InputError
 
 
@@ -30,6 +36,7 @@ def test_errors_of_numbers(tmp_path):
     values = values_of(run, "near")
     assert values["mean_absolute_error_months"] == pytest.approx(np.abs(guess - truth).mean())
     assert values["root_mean_square_error_months"] == pytest.approx(float(root_mean_square_error(truth, guess)))
+    assert values["bias_months"] == pytest.approx((guess - truth).mean())
     assert run.leaderboard.places == {"exact": 1, "near": 2, "middle": 3, "far": 4}
     assert set(run.cube.clusters) == {f"c{number}" for number in range(7)}
     assert [column.unit for column in run.leaderboard.columns][1] == "months"
@@ -70,6 +77,8 @@ def test_areas_of_labels(tmp_path):
         assert values[f"area_under_roc_{label}"] == pytest.approx(float(area_under_roc(truth[number], guess[number])))
         loss = float(log_loss(truth[number], guess[number], floor=1e-6))
         assert values[f"log_loss_{label}"] == pytest.approx(loss)
+        error = float(expected_calibration_error(truth[number], guess[number]))
+        assert values[f"expected_calibration_error_{label}"] == pytest.approx(error)
     interval = run.rank(bootstrap=50)
     assert interval.leaderboard.places["exact"] == 1
 

@@ -12,7 +12,8 @@ from declared_challenges import SEGMENTATION, SPACING, lesion, write_labels, wri
 import podium
 from podium.challenges import catalogue
 from podium.challenges.kinds import FileNames, Quantity, SegmentationChallenge
-from podium.metrics import dice, hausdorff_distance, overlap, surface_distances
+from podium.metrics import compare, dice, hausdorff_distance, overlap, surface_distances
+from podium.metrics.registry import metrics
 from podium.model import Direction, InputError, LabelMap
 
 
@@ -109,7 +110,7 @@ def test_what_has_no_value_counts_as_failed_unless_it_is_left_out():
     ("array", "spacing", "reason"),
     [
         (np.full((18, 16, 14), 7, np.uint8), SPACING, "label 7 is none of 0, 1, 2"),
-        (np.zeros((18, 16, 13), np.uint8), SPACING, "wrong shape: 18 × 16 × 13 voxels, the truth has 18 × 16 × 14"),
+        (np.zeros((18, 16, 13), np.uint8), SPACING, "wrong shape: 18 × 16 × 13 voxels, the reference has 18 × 16 × 14"),
         (np.zeros((18, 16, 14), np.uint8), (1.0, 1.0, 1.0), "wrong geometry"),
     ],
 )
@@ -220,3 +221,17 @@ def test_lesions_and_instances_are_measured():
     assert [value.value for value in exact.values()] == [1.0, 0.0, 1.0, 1.0]
     missed = values_of(changed(quantities=measures), lesion(1), np.zeros_like(lesion(1)))
     assert [value.value for value in missed.values()] == [0.0, 374.0, 0.0, 0.0]
+
+
+def test_every_metric_of_label_maps_gives_what_a_comparison_gives():
+    usable = [metric for metric in metrics() if SegmentationChallenge.takes(metric)]
+    assert len(usable) > 30
+    names = {
+        metric.name: {"failed": "not ranked"} if metric.name == "dice" else {"decides": False} for metric in usable
+    }
+    quantities = [{"metric": name, "of": ["core"], **more} for name, more in names.items()]
+    truth, guess = maps(lesion(4), lesion(4, noise=0.4))
+    values = changed(quantities=quantities).compared("case", truth, guess)
+    compared = compare(truth, guess, regions={"core": (2,)}, also=("shape", "instances"))["core"]
+    expected = {measured.metric.name: measured.value for measured in compared.values}
+    assert {value.metric: value.value for value in values} == pytest.approx(expected)

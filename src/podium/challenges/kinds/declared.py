@@ -270,16 +270,20 @@ class DeclaredChallenge(Challenge):
     @property
     def criteria(self) -> tuple[tuple[Quantity, Measure], ...]:
         """What decides: each target of each quantity, as a column."""
-        return tuple(
-            (quantity, measure.at(target))
-            for quantity, measure in zip(self.quantities, map(self.measure_of, self.quantities), strict=True)
-            if quantity.decides and measure.judges
-            for target in measure.targets
-        )
+        return tuple(pair for pair in self._columns if pair[0].decides and pair[1].judges)
+
+    @property
+    def _columns(self) -> tuple[tuple[Quantity, Measure], ...]:
+        measures = zip(self.quantities, map(self.measure_of, self.quantities), strict=True)
+        return tuple((quantity, measure.at(target)) for quantity, measure in measures for target in measure.targets)
 
     def _scoring(self, cube: Cube) -> Scoring:
-        criteria = [self.criterion(quantity, measure, cube) for quantity, measure in self.criteria]
-        return Scoring(self.ranking, self.timing, self.time, criteria, cube, self.emphasis)
+        deciding: list[Criterion] = []
+        others: list[Criterion] = []
+        for quantity, measure in self._columns:
+            chosen = deciding if quantity.decides and measure.judges else others
+            chosen.append(self.criterion(quantity, measure, cube))
+        return Scoring(self.ranking, self.timing, self.time, deciding, cube, self.emphasis, others)
 
     def criterion(self, quantity: Quantity, measure: Measure, cube: Cube) -> Criterion:  # noqa: ARG002  # for kinds
         """Return what decides, with its weight; by default a statistic of its rows."""

@@ -55,7 +55,7 @@ class Criterion:
 
 @dataclass(frozen=True)
 class Scoring:
-    """The rules, the criteria and the cube that they are applied to."""
+    """The rules, the criteria, the cube that they are applied to, and what is shown besides."""
 
     rules: RankingRules
     timing: Timing
@@ -63,6 +63,7 @@ class Scoring:
     criteria: Sequence[Criterion]
     cube: Cube
     emphasis: Mapping[str, float]
+    described: Sequence[Criterion] = ()
 
     def scores(self, weights: Floats, ranked: Sequence[bool]) -> Scores:
         """Score every submission under each set of row weights; only the ranked are compared."""
@@ -89,7 +90,8 @@ class Scoring:
             average = mean_rank(ranks, importance)
             places = competition_ranks(average, direction=Direction.LOWER, among=ranked)
             shown = (Column(AVERAGE_RANK, average, relative=True), *with_ranks(columns, ranks))
-        return Scores(self._untied(places, columns, weights, ranked), shown, counting)
+        besides = [self._mean(criterion, weights) for criterion in self.described]
+        return Scores(self._untied(places, columns, weights, ranked), (*shown, *besides), counting)
 
     def seconds(self, weights: Floats) -> Column:
         """Return the mean time of a row."""
@@ -99,17 +101,22 @@ class Scoring:
         return weight * self.emphasis.get(name, 1.0)
 
     def _column(self, criterion: Criterion, weights: Floats, ranked: Sequence[bool]) -> Column:
-        if criterion.pooled is not None:
-            return criterion.pooled(weights)
-        if isinstance(self._scheme, AggregateThenRank):
-            everybody = np.ones(len(self.cube.submissions), bool)
-            return self._scheme.prepared(self._task(criterion, everybody), self._units)(weights)
+        if criterion.pooled is not None or isinstance(self._scheme, AggregateThenRank):
+            return self._mean(criterion, weights)
         # Ranks and tests compare those who are ranked; others have no value.
         among = np.asarray(ranked, bool)
         column = self._scheme.prepared(self._task(criterion, among, complete=True), self._units)(weights)
         values = np.full((len(weights), len(among)), np.nan)
         values[:, among] = column.values
         return replace(column, values=values, rows=None, scales=None)
+
+    def _mean(self, criterion: Criterion, weights: Floats) -> Column:
+        """Return what a criterion comes to over all rows, of everybody."""
+        if criterion.pooled is not None:
+            return criterion.pooled(weights)
+        everybody = np.ones(len(self.cube.submissions), bool)
+        scheme = AggregateThenRank(self.rules.statistic)
+        return scheme.prepared(self._task(criterion, everybody), self._units)(weights)
 
     def _ranks(self, criterion: Criterion, column: Column, weights: Floats, ranked: Sequence[bool]) -> Floats:
         """Return the ranks in one criterion, where only significant differences count if that is asked for."""
@@ -164,14 +171,8 @@ class Scoring:
     @cached_property
     def _means(self) -> dict[str, Column]:
         """What each criterion comes to over all cases, of everybody, whatever the scheme."""
-        weights, everybody = np.ones((1, len(self.cube.rows))), np.ones(len(self.cube.submissions), bool)
-        scheme = AggregateThenRank(self.rules.statistic)
-        return {
-            criterion.measure.name: criterion.pooled(weights)
-            if criterion.pooled is not None
-            else scheme.prepared(self._task(criterion, everybody), self._units)(weights)
-            for criterion in self.criteria
-        }
+        weights = np.ones((1, len(self.cube.rows)))
+        return {criterion.measure.name: self._mean(criterion, weights) for criterion in self.criteria}
 
     def _limited(self, demands: Eligibility) -> Iterator[tuple[str, str]]:
         for limits, sign, words in ((demands.at_least, 1.0, "at least"), (demands.at_most, -1.0, "at most")):

@@ -12,6 +12,7 @@ from pydantic import Field, field_validator
 
 from podium.challenges.kinds.declarations import Images, Misdeclared, Quantity, WholeNumber
 from podium.challenges.kinds.declared import DeclaredChallenge
+from podium.challenges.kinds.grids import check_grid
 from podium.io import read_label_map
 from podium.io.arrays import content, dataset, open_hdf5
 from podium.metrics.families import option_types, preparation_of
@@ -185,17 +186,8 @@ class SegmentationChallenge(DeclaredChallenge):
 
     def _check_grid(self, truth: LabelMap, guess: LabelMap, path: Path) -> str:
         """Refuse a prediction on another grid; return a warning where one is accepted."""
-        if guess.shape != truth.shape:
-            shapes = (" × ".join(map(str, labels.shape)) for labels in (guess, truth))
-            raise InputError("wrong shape: {} voxels, the truth has {}".format(*shapes), path=path)
-        differences = truth.geometry_differences(guess)
-        if differences and self.images.geometry == "full":
-            raise InputError(
-                f"wrong geometry: truth and prediction have {'; '.join(differences)}",
-                path=path,
-                advice="Resample it onto the grid of the truth",
-            )
-        return f"accepted although {'; '.join(differences)} differ" if differences else ""
+        other = 'geometry = "shape" in [images]'
+        return check_grid(truth, guess, path, geometry=self.images.geometry, otherwise=other)
 
     def _unusable(self, row: str, image: str, reason: str) -> list[Value]:
         """Return what cannot be measured of one of several label maps."""

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from podium.challenges.kinds.grids import check_grid
 from podium.challenges.kits21.annotations import Sampled, lacking_annotations, read_fused, read_samples
 from podium.challenges.kits21.settings import TOLERANCES_MM, Names, Tolerances
 from podium.challenges.kits21.spacing import (
@@ -219,21 +220,12 @@ class KiTS21(RatedChallenge):
         return {(measure.name, region): measure(known[region], region) for measure in measures for region in REGIONS}
 
     def _check_grid(self, truth: LabelMap, guess: LabelMap, path: Path) -> str:
-        """Refuse a prediction on another grid; return a warning where one is accepted."""
-        if guess.shape != truth.shape:
-            shapes = (" × ".join(map(str, shape)) for shape in (guess.shape, truth.shape))
-            raise InputError("wrong shape: {} voxels, the reference has {}".format(*shapes), path=path)
-        differences = truth.geometry_differences(guess) if self.edition == "document" else []
-        if differences and self.geometry == "full":
-            raise InputError(
-                f"wrong geometry: reference and prediction have {'; '.join(differences)}",
-                path=path,
-                advice="Resample it onto the reference's grid (its header alone is right only for voxels in its order: "
-                "podium check --truth tells), or ask for --geometry shape",
-            )
+        """Refuse a prediction on another grid, or with other labels; return a warning where one is accepted."""
+        geometry = self.geometry if self.edition == "document" else "any"
+        warning = check_grid(truth, guess, path, geometry=geometry, otherwise="--geometry shape")
         if strange := _strange(guess):
             raise InputError(strange, path=path)
-        return f"accepted although {'; '.join(differences)} differ" if differences else ""
+        return warning
 
     def check(self, case: Case | None, prediction: Path) -> list[str]:  # noqa: ARG002  # what every challenge is given
         """Say what is wrong with a prediction, as far as it can be seen without the truth."""
