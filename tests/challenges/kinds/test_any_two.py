@@ -190,7 +190,7 @@ def test_other_grids_are_named_and_priced(folders):
     given = {"regions": REGIONS, "metrics": ["dice"], "common": True}
     measured = podium.measure(folders / "labelsTs", folders / "ours", **given)
     reasons = dict(measured.cases.filter(pl.col("label") == "core").select("case", "reason").iter_rows())
-    assert "wrong shape: 17 × 16 × 14 voxels, the truth has 18 × 16 × 14" in reasons["case_0"]
+    assert "wrong shape: 17 × 16 × 14 voxels, the reference has 18 × 16 × 14" in reasons["case_0"]
     assert "wrong geometry" in reasons["case_1"]
     assert reasons["case_2"]
     assert reasons["case_3"] == ""
@@ -285,6 +285,9 @@ def test_arrays_are_measured_one_or_many():
     states = measured.cases.filter(pl.col("label") == "1")["status"].to_list()
     assert states == ["ok", "invalid", "missing"]
     assert measured.summary["unusable"].to_list() == [1] * len(measured.summary)
+    assert podium.measure(maps, {"a": two}, metrics=["dice"], common=True).cases["case"].unique().to_list() == ["a"]
+    with pytest.raises(InputError, match="no reference and prediction have a name in common"):
+        podium.measure(maps, {"d": two})
     with pytest.raises(InputError, match="wrong shape"):
         podium.measure(one, two[1:])
     with pytest.raises(InputError, match="label 2 is none of those given: edema"):

@@ -108,7 +108,7 @@ def measure(
         chosen = DatasetLabels(numbered((labels if regions is None else regions) or {}))
     names = _named(predictions, against)
     if not isinstance(references, str | Path):
-        result = measured_arrays(references, names, chosen, options, spacing_mm, strict=regions is None)
+        result = measured_arrays(references, names, chosen, options, spacing_mm, strict=regions is None, common=common)
     elif spacing_mm is not None:
         raise InputError("spacing_mm is for arrays", advice="Leave it out: files know theirs")
     elif Path(references).is_file():

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from podium.challenges.kinds.grids import check_grid
 from podium.challenges.kinds.labelling import MeasuringOptions, TableOfPairs, every_label, listed, usable
 from podium.challenges.kinds.nnunet import DatasetLabels, dataset_near, read_dataset
 from podium.io import read_label_map
@@ -62,6 +63,7 @@ def measured_arrays(
     spacing_mm: float | Sequence[float] | None,
     *,
     strict: bool,
+    common: bool,
 ) -> TableOfPairs:
     """Measure arrays or label maps that are at hand."""
     truths = _label_maps(references, spacing_mm)
@@ -72,20 +74,23 @@ def measured_arrays(
     known = {0, *(number for numbers in regions.values() for number in numbers)}
     if strict and (strange := sorted(present - known)):
         raise InputError(f"label {strange[0]} is none of those given: {listed(regions)}")
+    if not any(case in own for case in truths for own in guesses.values()):
+        raise InputError("no reference and prediction have a name in common", advice="Call cases alike in both")
     contract, values, failures = Contract(challenge), list[tuple[str, Value]](), []
     for (case, truth), (name, own) in product(truths.items(), guesses.items()):
-        if case in own and own[case].shape == truth.shape:
-            values += [
-                (name, value)
-                for value in contract.held([case], {"": truth}, challenge.compared(case, truth, own[case]))
-            ]
+        if common and not any(case in others for others in guesses.values()):
             continue
         status, why = Status.MISSING, "it is missing"
-        if case in own:
-            shapes = (" × ".join(map(str, labels.shape)) for labels in (own[case], truth))
-            status, why = Status.INVALID, "wrong shape: {} voxels, the reference has {}".format(*shapes)
+        try:
+            if case in own:
+                check_grid(truth, own[case], Path(case), geometry="any", otherwise="")
+                measured = contract.held([case], {"": truth}, challenge.compared(case, truth, own[case]))
+                values += [(name, value) for value in measured]
+                continue
+        except InputError as error:
             if not isinstance(references, Mapping):
-                raise InputError(why)
+                raise InputError(error.problem) from None
+            status, why = Status.INVALID, error.problem
         failures.append((name, case, status.value, why))
         values += [(name, value) for value in contract.failed([case], {"": truth}, status, why)]
     return TableOfPairs(tabulated(values), failures_frame(failures), challenge)
