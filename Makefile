@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Independent implementations to check against (MONAI with PyTorch, MedPy, DeepMind's surface-distance): about 1 GB.
+# Independent implementations to check against (MONAI and TorchMetrics with PyTorch, MedPy, scikit-learn …): about 1.3 GB.
 # `make test PEERS=` leaves them out; the tests that need them then say that they were skipped.
 PEERS ?= peers
 BOTH_CORES := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder

@@ -1,4 +1,4 @@
-"""Panoptic quality of a volume with a thousand components, ours and panoptica's, from instance maps and from masks.
+"""Instances of a volume with a thousand components: matching and panoptic quality, ours and panoptica's.
 
 Panoptica runs in an interpreter of its own (.venv-panoptica, which `make bench` makes) and takes its turns there.
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from harness import Row, best_of
 
-from podium.metrics import InstanceCounts, components, panoptic_quality, segmentation_quality
+from podium.metrics import InstanceCounts, InstanceOverlaps, components, panoptic_quality, segmentation_quality
 
 PROJECT = Path(__file__).resolve().parents[1]
 PYTHON = Path(os.environ.get("PANOPTICA_PYTHON", PROJECT / ".venv-panoptica" / "bin" / "python"))
@@ -57,6 +57,7 @@ def rows(folder: Path) -> list[Row]:
     """Measure both ways, after a look at whether the numbers agree."""
     masks = thousand()
     maps = tuple(components(mask) for mask in masks)
+    many = f"{maps[0].max():,} and {maps[1].max():,} components"
     result = []
     with process() as ask:
         for kind, pair in (("instances", maps), ("masks", masks)):
@@ -70,9 +71,20 @@ def rows(folder: Path) -> list[Row]:
             )
             best = best_of(
                 {"podium": lambda pair=pair: panoptic_quality(InstanceCounts.between(*pair)), PEER: lambda: ask("run")},
-                rounds=3,
+                rounds=7,
                 seconds=20,
             )
-            what = f"panoptic quality of {maps[0].max():,} and {maps[1].max():,} components, from {kind}"
-            result.append(Row(what, best["podium"], {PEER: best[PEER]}, targets={PEER: ("≥", 10.0)}))
+            result.append(_row(f"panoptic quality of {many}, from {kind}", best))
+        theirs, ours = ask(f"matching {folder / 'instances.npz'}"), _matched(maps)
+        assert ours == theirs["tp"], f"{ours} pairs are matched, panoptica has {theirs['tp']}"
+        contenders = {"podium": lambda: _matched(maps), PEER: lambda: ask("run")}
+        result.append(_row(f"matching of {many}", best_of(contenders, rounds=7, seconds=20)))
     return result
+
+
+def _matched(maps: tuple[np.ndarray, ...]) -> int:
+    return InstanceOverlaps.between(*maps).match(inclusive=False).rows.size
+
+
+def _row(what: str, best: dict[str, float]) -> Row:
+    return Row(what, best["podium"], {PEER: best[PEER]}, targets={PEER: ("≥", 10.0)})

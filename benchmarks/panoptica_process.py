@@ -1,7 +1,8 @@
 """Panoptica in an interpreter of its own, as its versions of NumPy (below 2.3) and cc3d (below 4) are not ours.
 
 Reads lines: `instances PATH` or `masks PATH` loads the reference and the prediction of an .npz file, as instance maps
-or as masks whose components it finds itself, and evaluates them; `run` does so once more. Answers with a line of JSON.
+or as masks whose components it finds itself, and evaluates them; `matching PATH` only says which instances belong
+together; `run` does so once more. Answers with a line of JSON.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ with contextlib.redirect_stdout(io.StringIO()):
         Panoptica_Evaluator,
     )
     from panoptica.metrics import Metric
+    from panoptica.utils.processing_pair import UnmatchedInstancePair
 
 
 def evaluator(kind: str) -> Panoptica_Evaluator:
@@ -35,6 +37,19 @@ def evaluator(kind: str) -> Panoptica_Evaluator:
     )
 
 
+def evaluated(kind: str, prediction: np.ndarray, reference: np.ndarray) -> dict[str, float]:
+    """Return the qualities of two maps."""
+    result = evaluator(kind).evaluate(prediction, reference, verbose=False)["ungrouped"]
+    names = ("pq", "sq", "rq", "tp", "prec", "rec") if result.tp else ("pq", "sq", "rq", "tp")  # else they may raise
+    return {name: float(getattr(result, name)) for name in names}
+
+
+def matched(prediction: np.ndarray, reference: np.ndarray) -> dict[str, float]:
+    """Return how many instances of two maps were matched."""
+    pair = UnmatchedInstancePair(prediction, reference)
+    return {"tp": float(NaiveThresholdMatching(strict_threshold=True).match_instances(pair).n_matched_instances)}
+
+
 def main() -> None:
     """Answer until there are no more lines."""
     answers, sys.stdout = sys.stdout, io.StringIO()
@@ -42,11 +57,10 @@ def main() -> None:
     for line in sys.stdin:
         word, _, path = line.strip().partition(" ")
         if word != "run":
+            work = matched if word == "matching" else partial(evaluated, word)
             with np.load(path) as arrays:
-                run = partial(evaluator(word).evaluate, arrays["prediction"], arrays["reference"], verbose=False)
-        result = run()["ungrouped"]
-        answer = {name: float(getattr(result, name)) for name in ("pq", "sq", "rq", "tp")}
-        print(json.dumps(answer), file=answers, flush=True)
+                run = partial(work, arrays["prediction"], arrays["reference"])
+        print(json.dumps(run()), file=answers, flush=True)
 
 
 if __name__ == "__main__":

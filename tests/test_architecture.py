@@ -299,6 +299,7 @@ def test_peers_are_never_imported_by_the_package():
         "skimage",
         "torchmetrics",
         "pingouin",
+        "statsmodels",
         "panoptica",
         "pycocotools",
         "SimpleITK",

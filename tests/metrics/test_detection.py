@@ -10,6 +10,7 @@ from podium.metrics import (
     Detections,
     ImageDetections,
     InstanceOverlaps,
+    box_overlaps,
     components,
     detection_average_precision,
     froc_score,
@@ -236,6 +237,20 @@ def test_masks_with_scores():
     own = ImageDetections.by_overlap([0.9, 0.8, 0.7], overlaps.matrix("iou").T)
     assert own.true.tolist() == [True, False, False]
     assert froc_sensitivities(Detections.of([own]), rates=(0, 2)).tolist() == [0.5, 0.5]
+
+
+def test_boxes_with_scores():
+    """Two of three boxes are found, the second by a worse score than the false one's; points are the same call."""
+    truth = np.array([[0, 0, 0, 4, 4, 4], [10, 10, 10, 14, 14, 14], [20, 0, 0, 24, 4, 4]])
+    claims = np.array([[0, 0, 0, 4, 4, 3], [30, 30, 30, 34, 34, 34], [10, 10, 11, 14, 14, 14]])
+    scores = [0.9, 0.8, 0.7]
+    by_boxes = ImageDetections.by_hits(scores, box_overlaps(claims, truth) >= 0.5)
+    middles = [(boxes[:, :3] + boxes[:, 3:]) / 2 for boxes in (claims, truth)]
+    by_points = ImageDetections.by_hits(scores, point_hits(*middles, radius_mm=2.0))
+    for own in (by_boxes, by_points):
+        curve = froc_sensitivities(Detections.of([own]), interpolation="step")
+        np.testing.assert_allclose(curve, [1 / 3, 1 / 3, 1 / 3, 2 / 3, 2 / 3, 2 / 3, 2 / 3])
+        assert froc_score(Detections.of([own]), interpolation="step") == pytest.approx(11 / 21)
 
 
 def test_bad_input():

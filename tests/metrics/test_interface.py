@@ -12,9 +12,12 @@ import peers
 import pytest
 
 from podium.metrics import (
+    BinaryCounts,
     BoundaryBands,
+    BoxSet,
     CentreLines,
     Centres,
+    ImageDetections,
     InstanceCounts,
     InstanceOverlaps,
     LesionComparison,
@@ -24,22 +27,32 @@ from podium.metrics import (
     Topology,
     average_symmetric_surface_distance,
     betti_numbers,
+    bland_altman,
+    box_overlaps,
     centre_distance,
     centres,
     compare,
     components,
+    confusion_matrix,
+    delong_covariance,
     dice,
     expand,
     gaussian_dose,
     get_metric,
     hausdorff_distance,
+    intraclass_correlations,
     jacobian_determinants,
+    landmark_errors,
+    match,
     mean_average_surface_distance,
     metrics,
+    one_against_rest,
     overlap,
     panoptic_quality,
+    point_hits,
     reference_volume,
     skeleton,
+    structural_similarity_map,
     structures,
     surface_dice,
     surface_distances,
@@ -206,6 +219,33 @@ def test_what_is_no_region_is_refused(labels):
             measure(SOME, SOME, regions=[1, 2])
     with pytest.raises(InputError, match="a region is a set of labels from 1"):
         structures(SOME, regions={"x": labels})
+
+
+HIDDEN = np.ma.masked_array([[0.0, 1.0], [1.0, 0.0]], mask=np.eye(2, dtype=bool))
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        lambda: BinaryCounts.between([0, 1], HIDDEN[0]),
+        lambda: bland_altman(HIDDEN[0], [0, 1]),
+        lambda: confusion_matrix([0, 1], HIDDEN[0]),
+        lambda: intraclass_correlations(HIDDEN),
+        lambda: landmark_errors(HIDDEN, [[0, 1], [1, 0]]),
+        lambda: delong_covariance([0, 1], HIDDEN),
+        lambda: one_against_rest([0, 1], HIDDEN),
+        lambda: match(HIDDEN, threshold=0.5),
+        lambda: BoxSet(HIDDEN),
+        lambda: box_overlaps(HIDDEN, [[0, 1]]),
+        lambda: point_hits([[0, 1]], HIDDEN, radius_mm=1.0),
+        lambda: ImageDetections.by_hits(HIDDEN[0], [[True], [False]]),
+        lambda: structural_similarity_map(HIDDEN, HIDDEN, data_range=1.0),
+        lambda: jacobian_determinants(np.ma.masked_array(np.zeros((2, 3, 3)), np.ones((2, 3, 3)))),
+    ],
+)
+def test_masked_numbers_are_refused(measure):
+    with pytest.raises(InputError, match="masked array is given"):
+        measure()
 
 
 def test_masked_labels_are_refused_unless_nothing_is_masked():

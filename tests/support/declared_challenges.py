@@ -46,11 +46,12 @@ def write_labels(path: Path, array: np.ndarray, *, spacing=SPACING) -> None:
 TEAMS = {"exact": (0, 0.0), "near": (0, 0.6), "moved": (1, 0.2), "far": (2, 0.8)}
 
 
-def write_lesions(folder: Path, *, subjects: int = 3, visits: int = 2) -> Path:
-    """Write truth and teams of the segmentation challenge; return the folder."""
+def write_lesions(folder: Path, *, subjects: int = 3, visits: int = 2, coreless: int = 0) -> Path:
+    """Write truth and teams of the segmentation challenge, so many cases without a core; return the folder."""
     for number in range(subjects * visits):
         case = f"s{number // visits}_{number % visits}"
-        write_labels(folder / "truth" / f"{case}_seg.nii.gz", lesion(number))
+        truth = np.minimum(lesion(number), 1 if number < coreless else 2)
+        write_labels(folder / "truth" / f"{case}_seg.nii.gz", truth)
         for team, (shift, noise) in TEAMS.items():
             array = lesion(number, shift=shift, noise=noise)
             write_labels(folder / "submissions" / team / f"{case}.nii.gz", array)
@@ -159,6 +160,7 @@ DATA = {
     "bone-age-agreement": write_ages,
     "brain-lesions": partial(write_lesions, subjects=8),
     "chest": write_chests,
+    "coreless": partial(write_lesions, coreless=3),
     "heads": write_heads,
     "nodules": write_nodules,
     "tools": write_tools,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -164,6 +165,26 @@ def refuses_bad_options(metric: Metric) -> None:
                 raise AssertionError(f"{option}={value} is taken, of {pair}")
 
 
+LAYOUTS = (
+    np.asfortranarray,
+    lambda array: np.repeat(array, 2, axis=-1)[..., ::2],
+    lambda array: np.flip(np.flip(array).copy()),
+    lambda array: np.frombuffer(array.tobytes(), array.dtype).reshape(array.shape),  # read-only
+)
+
+
+def does_not_depend_on_layout_threads_or_calls(metric: Metric) -> None:
+    for family in FAMILIES[metric.family]:
+        reference, prediction = next(family.pairs())
+        value = family.measure(metric, reference, prediction)
+        with ThreadPoolExecutor(3) as threads:
+            again = list(threads.map(lambda _: family.measure(metric, reference, prediction), range(6)))  # noqa: B023
+        assert again == [value] * 6, f"{value} becomes {again} when called again, in threads"
+        for layout in LAYOUTS:
+            other = family.measure(metric, layout(reference), layout(prediction))
+            assert _same(float(other), float(value)), f"{value} becomes {other} in another layout of memory"
+
+
 def _has_tolerance(metric: Metric) -> bool:
     return "tolerance_mm" in inspect.signature(metric.function).parameters
 
@@ -179,4 +200,5 @@ LAWS = (
     only_rises_with_tolerance,
     takes_weights_as_repetitions,
     refuses_bad_options,
+    does_not_depend_on_layout_threads_or_calls,
 )

@@ -92,7 +92,7 @@ def monai_froc(false: np.ndarray, true: np.ndarray, *, targets: int, images: int
 
 def medpy() -> Any:
     """Return MedPy's module of binary metrics."""
-    return _module("medpy.metric.binary")
+    return _Quiet(_module("medpy.metric.binary"))
 
 
 def scikit_learn() -> Any:

@@ -132,7 +132,7 @@ def top_k(metric: Any) -> Pairs:
         yield metric(*class_chances(0), k=k), peers.scikit_learn().top_k_accuracy_score(*class_chances(0), k=k)
 
 
-def found(seed: int, *, missed: int) -> tuple[list[m.ImageDetections], np.ndarray, np.ndarray]:
+def detections(seed: int, *, missed: int) -> tuple[list[m.ImageDetections], np.ndarray, np.ndarray]:
     """Return detections in four images, some references missed, and all scores with whether they are right."""
     generator = np.random.default_rng(seed)
     drawn = [(generator.random(9), generator.random(9) < 0.5) for _ in range(4)]
@@ -144,7 +144,7 @@ def found(seed: int, *, missed: int) -> tuple[list[m.ImageDetections], np.ndarra
 def monai_froc(metric: Any) -> Pairs:
     rates = (0.25, 0.5, 1.0, 2.0)
     for seed in SEEDS:
-        own, scores, true = found(seed, missed=1)
+        own, scores, true = detections(seed, missed=1)
         hit = np.concatenate([scores[true], np.zeros(len(own))])
         theirs = peers.monai_froc(scores[~true], hit, targets=hit.size, images=len(own), rates=rates)
         yield metric(m.Detections.of(own), rates=rates), theirs
@@ -152,7 +152,7 @@ def monai_froc(metric: Any) -> Pairs:
 
 def step_precision(metric: Any) -> Pairs:
     for seed in SEEDS:
-        own, scores, true = found(seed, missed=seed)
+        own, scores, true = detections(seed, missed=seed)
         share = true.sum() / (true.sum() + 4 * seed)
         theirs = peers.scikit_learn().average_precision_score(true, scores) * share
         yield metric(m.Detections.of(own), interpolation="none"), theirs
@@ -214,6 +214,8 @@ CHECKS: dict[tuple[str, str], Check] = {
     ("cohen_kappa", "scikit-learn"): kappas,
     ("froc_score", "MONAI"): monai_froc,
     ("detection_average_precision", "scikit-learn"): step_precision,
+    ("detection_sensitivity", "panoptica"): panoptica("rec"),
+    ("detection_precision", "panoptica"): panoptica("prec"),
     ("detection_f1", "panoptica"): panoptica("rq"),
     ("recognition_quality", "panoptica"): panoptica("rq"),
     ("segmentation_quality", "panoptica"): panoptica("sq"),

@@ -6,6 +6,8 @@ bootstrap replicate.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -15,11 +17,23 @@ from podium.model import InputError
 Floats = npt.NDArray[np.float64]
 
 
+def as_array(values: npt.ArrayLike) -> npt.NDArray[Any]:
+    """Return an array of what is given; a masked one would lose its mask in silence, and is refused."""
+    if np.ma.is_masked(values):
+        raise InputError("a masked array is given", advice="Leave out or fill what is masked")
+    return np.asarray(values)
+
+
+def as_numbers(values: npt.ArrayLike) -> Floats:
+    """Return an array of floating point of what is given; see `as_array`."""
+    return np.asarray(as_array(values), np.float64)
+
+
 def as_samples(
     reference: npt.ArrayLike, prediction: npt.ArrayLike, weights: npt.ArrayLike | None
 ) -> tuple[Floats, Floats, Floats]:
     """Return finite numbers with samples along the last axis, and their weights."""
-    one, two = np.asarray(reference, np.float64), np.asarray(prediction, np.float64)
+    one, two = as_numbers(reference), as_numbers(prediction)
     if one.shape[-1:] != two.shape[-1:] or one.ndim == 0:
         raise InputError(f"reference and prediction must have as many samples, not {one.shape} and {two.shape}")
     if not (np.isfinite(one).all() and np.isfinite(two).all()):

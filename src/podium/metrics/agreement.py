@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy.stats import f as f_distribution
 
 from podium.metrics._quotients import quotient
-from podium.metrics._rows import as_samples, as_weights, varies, weighted_mean
+from podium.metrics._rows import as_numbers, as_samples, as_weights, varies, weighted_mean
 from podium.metrics.registry import declare
 from podium.model import UNDEFINED, Direction, InputError
 
@@ -61,8 +61,8 @@ def concordance_correlation(
 
     Examples
     --------
-    >>> float(concordance_correlation([1, 2, 3], [2, 3, 4]))
-    0.5714285714285714
+    >>> round(float(concordance_correlation([1, 2, 3], [2, 3, 4])), 4)
+    0.5714
     """
     one, two, weight = as_samples(reference, prediction, weights)
     with np.errstate(invalid="ignore"):  # means without samples are undefined already
@@ -161,7 +161,7 @@ def intraclass_correlations(ratings: npt.ArrayLike, *, confidence: float = 0.95)
     >>> [round(icc.value, 2) for icc in intraclass_correlations(ratings).values()]
     [0.17, 0.29, 0.71, 0.44, 0.62, 0.91]
     """
-    table = np.asarray(ratings, np.float64)
+    table = as_numbers(ratings)
     if table.ndim != 2 or table.shape[1] < 2:
         raise InputError(f"ratings must have the shape (subjects, 2 or more raters), not {table.shape}")
     if not np.isfinite(table).all():

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.metrics._pairs import MASK, Labels, Regions, Spacing, as_regions, mask_labels, pair_up, which_empty
-from podium.metrics.registry import declare
-from podium.model import Direction, InputError
+from podium.metrics.registry import A_SHARE, declare
+from podium.model import InputError
 
 __all__ = ["BoundaryBands", "boundary_bands", "boundary_iou"]
 
@@ -105,11 +105,7 @@ def _near_boundary(mask: npt.NDArray[np.bool_], width_mm: float, spacing: tuple[
 @declare(
     title="Boundary IoU",
     family="boundary",
-    unit="",
-    minimum=0.0,
-    maximum=1.0,
-    direction=Direction.HIGHER,
-    perfect=1.0,
+    **A_SHARE,
     symmetric=True,
     empty={"both": 1.0, "reference": 0.0, "prediction": 0.0},
     formula="|R_d ∩ P_d| / |R_d ∪ P_d|, M_d the voxels of M at most d from the outside",

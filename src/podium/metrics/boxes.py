@@ -9,12 +9,12 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from podium.metrics._rows import as_weights
+from podium.metrics._rows import as_numbers, as_weights
 from podium.metrics.classification import mean_over_defined
 from podium.metrics.detection import Detections, ImageDetections, Interpolation, detection_average_precision
 from podium.metrics.panoptic import THRESHOLDS
-from podium.metrics.registry import declare
-from podium.model import UNDEFINED, Direction, InputError
+from podium.metrics.registry import A_SHARE, declare
+from podium.model import UNDEFINED, InputError
 
 __all__ = ["BoxSet", "average_precisions_of_boxes", "box_overlaps", "mean_average_precision"]
 
@@ -40,7 +40,7 @@ class BoxSet:
     classes: npt.NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
-        boxes = np.asarray(self.boxes, np.float64)
+        boxes = as_numbers(self.boxes)
         if boxes.ndim != 2 or boxes.shape[1] % 2:
             raise InputError(f"boxes have the shape (boxes, 2 · axes), not {boxes.shape}")
         lower, upper = np.split(boxes, 2, axis=1)
@@ -72,7 +72,7 @@ def box_overlaps(boxes: npt.ArrayLike, reference: npt.ArrayLike) -> Floats:
     >>> box_overlaps([[0, 0, 2, 2]], [[0, 0, 2, 1], [1, 1, 3, 3]]).round(4)
     array([[0.5   , 0.1429]])
     """
-    one, two = BoxSet(np.asarray(boxes)).boxes, BoxSet(np.asarray(reference)).boxes
+    one, two = BoxSet(as_numbers(boxes)).boxes, BoxSet(as_numbers(reference)).boxes
     if one.shape[1] != two.shape[1]:
         raise InputError(f"boxes have {one.shape[1] // 2} axes, those of the reference {two.shape[1] // 2}")
     (lower, upper), (other_lower, other_upper) = (np.split(own, 2, axis=1) for own in (one, two))
@@ -124,11 +124,7 @@ def average_precisions_of_boxes(
 @declare(
     title="Mean average precision",
     family="boxes",
-    unit="",
-    minimum=0.0,
-    maximum=1.0,
-    direction=Direction.HIGHER,
-    perfect=1.0,
+    **A_SHARE,
     symmetric=False,
     empty={"no references": UNDEFINED},
     formula="mean over classes and thresholds 0.5, 0.55 … 0.95 of average precision",

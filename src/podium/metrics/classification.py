@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.metrics._quotients import quotient
-from podium.metrics._rows import as_weights, weighted_mean
+from podium.metrics._rows import as_array, as_weights, weighted_mean
 from podium.metrics.decisions import BinaryCounts, f_beta, true_positive_rate
-from podium.metrics.registry import declare
+from podium.metrics.registry import A_SHARE, declare
 from podium.model import UNDEFINED, Direction, InputError
 
 __all__ = [
@@ -77,7 +77,7 @@ def confusion_matrix(
     array([[1, 1],
            [0, 1]])
     """
-    one, two = np.asarray(reference).reshape(-1), np.asarray(prediction).reshape(-1)
+    one, two = as_array(reference).reshape(-1), as_array(prediction).reshape(-1)
     _check(one, two)
     known = np.unique(np.concatenate([one, two])) if classes is None else np.asarray(classes)
     if known.size != np.unique(known).size:
@@ -168,11 +168,7 @@ def kappas(confusion: npt.ArrayLike, *, disagreement: Disagreement = "any") -> F
 
 _SHARE: dict[str, Any] = {
     "family": "classification",
-    "unit": "",
-    "minimum": 0.0,
-    "maximum": 1.0,
-    "direction": Direction.HIGHER,
-    "perfect": 1.0,
+    **A_SHARE,
     "symmetric": True,
     "empty": {"no samples": UNDEFINED},
 }
@@ -346,8 +342,8 @@ def cohen_kappa(
 
     Examples
     --------
-    >>> float(cohen_kappa([0, 0, 1, 2], [0, 1, 1, 2], disagreement="linear"))
-    0.75
+    >>> round(float(cohen_kappa([0, 0, 1, 2], [0, 1, 1, 2], disagreement="linear")), 4)
+    0.7143
     """
     matrix = confusion_matrix(reference, prediction, classes=classes, weights=weights)
     return kappas(matrix, disagreement=disagreement)

@@ -101,8 +101,7 @@ def compare(
         measured = {"overlap": overlaps[name], "surface": surfaces[name], "centres": middles[name]} | more[name]
         values = [
             Measured(metric, options, float(metric(measured.get(metric.name, measured[family]), **options)))
-            for family in dict.fromkeys(metric.family for metric in metrics())
-            if family in measured
+            for family in measured
             for metric in metrics(family=family)
             for options in _options(metric, tolerances_mm)
         ]

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from podium.metrics._quotients import quotient
 from podium.metrics._rows import as_samples
-from podium.metrics.registry import declare
+from podium.metrics.registry import A_SHARE, declare
 from podium.model import UNDEFINED, Direction, InputError, Metric
 
 __all__ = [
@@ -88,11 +88,7 @@ def _share(title: str, *undefined: str, **changes: Any) -> Callable[[Callable[P,
     """Declare a share of counts: from 0 to 1, higher is better, undefined in the cases named."""
     words: dict[str, Any] = {
         "family": "decisions",
-        "unit": "",
-        "minimum": 0.0,
-        "maximum": 1.0,
-        "direction": Direction.HIGHER,
-        "perfect": 1.0,
+        **A_SHARE,
         "symmetric": False,
         "empty": dict.fromkeys(("no samples", *undefined), UNDEFINED),
     }

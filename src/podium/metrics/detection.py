@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.metrics._kernels import scored as kernels
-from podium.metrics._rows import as_weights
-from podium.metrics.registry import declare
-from podium.model import UNDEFINED, Direction, InputError
+from podium.metrics._rows import as_array, as_numbers, as_weights
+from podium.metrics.registry import A_SHARE, declare
+from podium.model import UNDEFINED, InputError
 
 __all__ = [
     "Detections",
@@ -160,7 +160,7 @@ class ImageDetections:
 
 
 def _checked(scores: npt.ArrayLike, table: npt.ArrayLike) -> tuple[Floats, npt.NDArray[Any]]:
-    own, pairs = np.asarray(scores, np.float64), np.asarray(table)
+    own, pairs = as_numbers(scores), as_array(table)
     if own.ndim != 1 or pairs.ndim != 2 or len(pairs) != own.size:
         raise InputError(
             f"{own.size} scores need a table of the shape (predictions, references), not {pairs.shape}",
@@ -267,11 +267,7 @@ def froc_sensitivities(
 
 _SHARE: dict[str, Any] = {
     "family": "detections",
-    "unit": "",
-    "minimum": 0.0,
-    "maximum": 1.0,
-    "direction": Direction.HIGHER,
-    "perfect": 1.0,
+    **A_SHARE,
     "symmetric": False,
     "empty": {"no references": UNDEFINED},
 }
@@ -361,7 +357,7 @@ def point_hits(points: npt.ArrayLike, reference: npt.ArrayLike, *, radius_mm: np
     radius_mm
         One for all, or one for each reference; a point exactly there is no hit, as in LUNA16.
     """
-    one, two = (np.asarray(given, np.float64) for given in (points, reference))
+    one, two = as_numbers(points), as_numbers(reference)
     if one.ndim != 2 or two.ndim != 2 or one.shape[1] != two.shape[1]:
         raise InputError(f"points have the shape (points, axes) on both sides, not {one.shape} and {two.shape}")
     if not (np.isfinite(one).all() and np.isfinite(two).all()):
@@ -382,7 +378,7 @@ def mask_hits(points: npt.ArrayLike, instances: npt.NDArray[Any]) -> tuple[npt.N
     instances
         An instance map; see `components`.
     """
-    at, axes = np.rint(np.asarray(points, np.float64)), instances.ndim
+    at, axes = np.rint(as_numbers(points)), instances.ndim
     if at.ndim != 2 or at.shape[1] != axes:
         raise InputError(f"points in a {axes}-D map have the shape (points, {axes}), not {at.shape}")
     if not np.isfinite(at).all():

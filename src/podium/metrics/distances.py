@@ -17,9 +17,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from podium.metrics._rows import check_percentile
-from podium.metrics.registry import declare
+from podium.metrics.registry import A_SHARE, AN_ERROR, declare
 from podium.metrics.surface import DirectedDistances, SurfaceDistances
-from podium.model import UNDEFINED, Direction, InputError
+from podium.model import UNDEFINED, InputError
 
 __all__ = [
     "average_symmetric_surface_distance",
@@ -39,10 +39,7 @@ _ROUNDING = 1e-7
 _DISTANCE: dict[str, Any] = {
     "family": "surface",
     "unit": "mm",
-    "minimum": 0.0,
-    "maximum": np.inf,
-    "direction": Direction.LOWER,
-    "perfect": 0.0,
+    **AN_ERROR,
     "symmetric": True,
 }
 _APART: dict[str, float] = {"both": 0.0, "reference": np.inf, "prediction": np.inf}
@@ -63,11 +60,7 @@ def _check_percentile(*, percentile: float = 100.0, interpolation: Percentile | 
 @declare(
     title="Surface Dice",
     family="surface",
-    unit="",
-    minimum=0.0,
-    maximum=1.0,
-    direction=Direction.HIGHER,
-    perfect=1.0,
+    **A_SHARE,
     symmetric=True,
     empty={"both": 1.0, "reference": 0.0, "prediction": 0.0},
     formula="(|S_R : d ≤ τ| + |S_P : d ≤ τ|) / (|S_R| + |S_P|), S the boundaries, |·| their size",

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.ndimage import correlate1d
 
+from podium.metrics._rows import as_numbers
 from podium.metrics.registry import declare
 from podium.model import UNDEFINED, Direction, InputError
 
@@ -26,7 +27,7 @@ _LIKENESS: dict[str, Any] = {
 def _images(
     reference: npt.ArrayLike, prediction: npt.ArrayLike, mask: npt.ArrayLike | None, data_range: float
 ) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
-    one, two = np.asarray(reference, np.float64), np.asarray(prediction, np.float64)
+    one, two = as_numbers(reference), as_numbers(prediction)
     inside = np.ones(one.shape, bool) if mask is None else np.asarray(mask) != 0
     if one.shape != two.shape or one.shape != inside.shape:
         raise InputError(f"images and mask must have one shape, not {one.shape}, {two.shape} and {inside.shape}")

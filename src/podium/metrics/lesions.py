@@ -20,9 +20,9 @@ from podium.metrics.distances import check_tolerance, hausdorff_distance_95, sur
 from podium.metrics.instances import InstanceOverlaps, Similarity, components, instance_maps
 from podium.metrics.matching import Matching, Method
 from podium.metrics.panoptic import InstanceCounts, matched_overlaps
-from podium.metrics.registry import declare
+from podium.metrics.registry import A_SHARE, AN_ERROR, declare
 from podium.metrics.surface import Boundary, SurfaceDistances
-from podium.model import Box, Direction, InputError
+from podium.model import Box, InputError
 
 __all__ = [
     "BRATS_2023",
@@ -295,11 +295,7 @@ def _lesions(overlaps: InstanceOverlaps, matching: Matching, ignored_up_to_mm3: 
 
 _SHARE: dict[str, Any] = {
     "family": "lesions",
-    "unit": "",
-    "minimum": 0.0,
-    "maximum": 1.0,
-    "direction": Direction.HIGHER,
-    "perfect": 1.0,
+    **A_SHARE,
     "symmetric": False,
     "empty": {"both": 1.0, "reference": 0.0, "prediction": 0.0},
 }
@@ -331,10 +327,7 @@ def lesion_wise_surface_dice(comparison: LesionComparison, *, tolerance_mm: floa
     title="Lesion-wise Hausdorff distance 95 %",
     family="lesions",
     unit="mm",
-    minimum=0.0,
-    maximum=np.inf,
-    direction=Direction.LOWER,
-    perfect=0.0,
+    **AN_ERROR,
     symmetric=False,
     empty={"both": 0.0, "reference": np.inf, "prediction": np.inf},
     formula="(Σ HD95 of matched lesions + price · (missed + false)) / (lesions + false ones)",

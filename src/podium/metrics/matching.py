@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from podium.metrics._rows import as_numbers
 from podium.model import InputError
 
 __all__ = ["Matching", "Method", "match"]
@@ -87,7 +88,7 @@ def match(
     >>> optimal.rows, optimal.columns
     (array([0, 1]), array([1, 0]))
     """
-    table = np.asarray(values, np.float64)
+    table = as_numbers(values)
     if table.ndim != 2:
         raise InputError(f"a table of all pairs has the shape (references, predictions), not {table.shape}")
     rows, columns = np.nonzero(~np.isnan(table))

@@ -19,7 +19,7 @@ from podium.metrics.probabilities import (
     mean_surprise,
     one_against_rest,
 )
-from podium.metrics.registry import declare
+from podium.metrics.registry import A_SHARE, declare
 from podium.metrics.reliability import calibration_gaps
 from podium.model import UNDEFINED, Direction, InputError
 
@@ -36,11 +36,7 @@ Floats = npt.NDArray[np.float64]
 
 _SCORE: dict[str, Any] = {
     "family": "class probabilities",
-    "unit": "",
-    "minimum": 0.0,
-    "maximum": 1.0,
-    "direction": Direction.HIGHER,
-    "perfect": 1.0,
+    **A_SHARE,
     "symmetric": False,
     "empty": {"no samples": UNDEFINED},
 }

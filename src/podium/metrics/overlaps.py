@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from podium.metrics._kernels.counting import joint_counts
 from podium.metrics._pairs import MASK, Labels, Regions, Spacing, as_regions, mask_labels, pair_up, which_empty
-from podium.metrics.registry import declare
+from podium.metrics.registry import A_SHARE, declare
 from podium.model import UNDEFINED, Direction
 
 __all__ = [
@@ -107,11 +107,7 @@ def overlap(
 
 _SHARE: dict[str, Any] = {
     "family": "overlap",
-    "unit": "",
-    "minimum": 0.0,
-    "maximum": 1.0,
-    "direction": Direction.HIGHER,
-    "perfect": 1.0,
+    **A_SHARE,
 }
 
 
@@ -255,7 +251,7 @@ def relative_volume_difference(overlap: Overlap) -> float:
     symmetric=True,
     empty={"both": 1.0, "reference": 0.0, "prediction": 0.0},
     formula="1 − ||P| − |R|| / (|P| + |R|)",
-    same_as={"SimpleITK": "1 − |GetVolumeSimilarity()| / 2, whose own value is 2(|P| − |R|) / (|P| + |R|)"},
+    same_as={"SimpleITK": "1 − |GetVolumeSimilarity()| / 2, whose own value is 2(first − second) / (first + second)"},
 )
 def volume_similarity(overlap: Overlap) -> float:
     """Return 1 − ||P| − |R|| / (|P| + |R|): how alike two volumes are, wherever they lie.

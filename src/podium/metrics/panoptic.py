@@ -18,8 +18,8 @@ from podium.metrics._quotients import quotient
 from podium.metrics._rows import as_weights
 from podium.metrics.instances import InstanceOverlaps, Similarity
 from podium.metrics.matching import Matching, Method
-from podium.metrics.registry import declare
-from podium.model import UNDEFINED, Direction, InputError
+from podium.metrics.registry import A_SHARE, declare
+from podium.model import UNDEFINED, InputError
 
 __all__ = [
     "InstanceCounts",
@@ -185,11 +185,7 @@ def _declared(values: Floats, counts: InstanceCounts, empty: Mapping[str, float]
 
 _SHARE: dict[str, Any] = {
     "family": "instances",
-    "unit": "",
-    "minimum": 0.0,
-    "maximum": 1.0,
-    "direction": Direction.HIGHER,
-    "perfect": 1.0,
+    **A_SHARE,
 }
 _BOTH = {"both": 1.0, "reference": 0.0, "prediction": 0.0}
 
@@ -200,7 +196,7 @@ _BOTH = {"both": 1.0, "reference": 0.0, "prediction": 0.0}
     symmetric=False,
     empty={"both": 1.0, "reference": UNDEFINED, "prediction": 0.0},
     formula="TP / (TP + FN), of instances",
-    same_as={},
+    same_as={"panoptica": "rec with strict_threshold=True, unless the reference is empty"},
 )
 def detection_sensitivity(counts: InstanceCounts) -> Floats:
     """Return the share of the reference's instances that were found; undefined if there were none but some predicted.
@@ -216,7 +212,7 @@ def detection_sensitivity(counts: InstanceCounts) -> Floats:
     symmetric=False,
     empty={"both": 1.0, "reference": 0.0, "prediction": UNDEFINED},
     formula="TP / (TP + FP), of instances",
-    same_as={},
+    same_as={"panoptica": "prec with strict_threshold=True, unless the prediction is empty"},
 )
 def detection_precision(counts: InstanceCounts) -> Floats:
     """Return the share of the predicted instances that are right; undefined if none was predicted but some exist.

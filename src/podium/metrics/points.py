@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from podium.metrics._kernels.counting import moments
 from podium.metrics._pairs import MASK, Labels, Regions, Spacing, as_regions, mask_labels, pair_up, which_empty
-from podium.metrics._rows import as_weights, weighted_mean, weighted_percentile
-from podium.metrics.registry import declare
-from podium.model import UNDEFINED, Direction, InputError
+from podium.metrics._rows import as_numbers, as_weights, weighted_mean, weighted_percentile
+from podium.metrics.registry import AN_ERROR, declare
+from podium.model import UNDEFINED, InputError
 
 __all__ = [
     "Centres",
@@ -85,10 +85,7 @@ def centres(
     title="Centre distance",
     family="centres",
     unit="mm",
-    minimum=0.0,
-    maximum=np.inf,
-    direction=Direction.LOWER,
-    perfect=0.0,
+    **AN_ERROR,
     symmetric=True,
     empty={"both": 0.0, "reference": np.inf, "prediction": np.inf},
     formula="|c(P) − c(R)|, c the centres of mass in mm",
@@ -113,10 +110,7 @@ def centre_distance(centres: Centres) -> float:
 _LANDMARKS: dict[str, Any] = {
     "family": "landmarks",
     "unit": "mm",
-    "minimum": 0.0,
-    "maximum": np.inf,
-    "direction": Direction.LOWER,
-    "perfect": 0.0,
+    **AN_ERROR,
     "symmetric": True,
     "empty": {"no landmarks": UNDEFINED},
 }
@@ -134,7 +128,7 @@ def landmark_errors(reference: npt.ArrayLike, prediction: npt.ArrayLike) -> Floa
         Points in mm, shape (points, axes). Every coordinate must be finite: a missing landmark is a failure with a
         price, not a number.
     """
-    one, two = np.asarray(reference, np.float64), np.asarray(prediction, np.float64)
+    one, two = as_numbers(reference), as_numbers(prediction)
     if one.shape != two.shape or one.ndim != 2:
         raise InputError(f"landmarks must be two lists of points of equal shape, not {one.shape} and {two.shape}")
     if not (np.isfinite(one).all() and np.isfinite(two).all()):

@@ -15,8 +15,8 @@ import numpy.typing as npt
 from scipy.stats import rankdata
 
 from podium.metrics._kernels.thresholds import areas_under_roc, average_precisions
-from podium.metrics._rows import as_samples, weighted_mean
-from podium.metrics.registry import declare
+from podium.metrics._rows import as_array, as_numbers, as_samples, weighted_mean
+from podium.metrics.registry import A_SHARE, declare
 from podium.model import UNDEFINED, Direction, InputError
 
 __all__ = [
@@ -33,11 +33,7 @@ Floats = npt.NDArray[np.float64]
 
 _SCORE: dict[str, Any] = {
     "family": "probabilities",
-    "unit": "",
-    "minimum": 0.0,
-    "maximum": 1.0,
-    "direction": Direction.HIGHER,
-    "perfect": 1.0,
+    **A_SHARE,
     "symmetric": False,
 }
 LOSS: dict[str, Any] = _SCORE | {"direction": Direction.LOWER, "perfect": 0.0, "empty": {"no samples": UNDEFINED}}
@@ -316,7 +312,7 @@ def one_against_rest(reference: npt.ArrayLike, probabilities: npt.ArrayLike) -> 
     >>> area_under_roc(*one_against_rest([0, 1, 2], [[0.8, 0.1, 0.1], [0.2, 0.5, 0.3], [0.1, 0.6, 0.3]]))
     array([1.  , 0.5 , 0.75])
     """
-    truth, scores = np.asarray(reference), np.asarray(probabilities, np.float64)
+    truth, scores = as_array(reference), as_numbers(probabilities)
     if truth.ndim != 1 or scores.ndim != 2 or len(truth) != len(scores):
         raise InputError(
             f"a class per sample and a score for every class are expected, not {truth.shape} and {scores.shape}"

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.metrics._kernels.displacements import affine_error, field_error
-from podium.metrics.registry import declare
-from podium.model import UNDEFINED, Direction, InputError
+from podium.metrics.registry import AN_ERROR, declare
+from podium.model import UNDEFINED, InputError
 
 __all__ = ["displacement_error", "landmark_displacements", "relative_transforms", "transform_error"]
 
@@ -69,10 +69,7 @@ def _check_shapes(transform: Floats, scaling: Floats) -> None:
 _ERROR: dict[str, Any] = {
     "family": "reconstruction",
     "unit": "mm",
-    "minimum": 0.0,
-    "maximum": np.inf,
-    "direction": Direction.LOWER,
-    "perfect": 0.0,
+    **AN_ERROR,
     "symmetric": True,
     "empty": {"no frames": UNDEFINED},
 }

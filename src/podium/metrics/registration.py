@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from podium.metrics._kernels.jacobians import determinants
 from podium.metrics._pairs import Spacing
+from podium.metrics._rows import as_numbers
 from podium.metrics.registry import declare
 from podium.model import UNDEFINED, Direction, InputError, as_spacing
 
@@ -48,7 +49,7 @@ def jacobian_determinants(
     >>> float(jacobian_determinants(shrunk)[1, 1])
     0.25
     """
-    field = np.asarray(displacement, np.float64)
+    field = as_numbers(displacement)
     axes = field.ndim - 1
     if axes not in (2, 3) or field.shape[0] != axes:
         raise InputError(f"a displacement field has the shape (2, x, y) or (3, x, y, z), not {field.shape}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, ParamSpec, TypeVar
@@ -9,10 +10,20 @@ from typing import Any, ParamSpec, TypeVar
 from podium.model import Direction, InputError, Metric
 from podium.model.errors import nearest
 
-__all__ = ["declare", "get_metric", "metrics"]
+__all__ = ["AN_ERROR", "A_SHARE", "declare", "get_metric", "metrics"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+A_SHARE: Mapping[str, Any] = MappingProxyType(
+    {"unit": "", "minimum": 0.0, "maximum": 1.0, "direction": Direction.HIGHER, "perfect": 1.0}
+)
+"""What a share declares: a plain number from 0 to 1, which is best."""
+
+AN_ERROR: Mapping[str, Any] = MappingProxyType(
+    {"minimum": 0.0, "maximum": math.inf, "direction": Direction.LOWER, "perfect": 0.0}
+)
+"""What an error or a distance declares: 0 is best, and there is no worst."""
 
 _REGISTRY: dict[str, Metric[..., Any]] = {}
 

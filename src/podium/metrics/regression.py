@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from podium.metrics._quotients import quotient
 from podium.metrics._rows import as_samples, varies, weighted_mean, weighted_percentile
-from podium.metrics.registry import declare
+from podium.metrics.registry import AN_ERROR, declare
 from podium.model import UNDEFINED, Direction, InputError
 
 __all__ = [
@@ -35,10 +35,7 @@ Floats = npt.NDArray[np.float64]
 _ERROR: dict[str, Any] = {
     "family": "regression",
     "unit": "",
-    "minimum": 0.0,
-    "maximum": np.inf,
-    "direction": Direction.LOWER,
-    "perfect": 0.0,
+    **AN_ERROR,
     "symmetric": True,
     "empty": {"no samples": UNDEFINED},
 }

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from podium.metrics._kernels.thinning import STEPS, thin
 from podium.metrics._pairs import MASK, Labels, Regions, as_mask, as_regions, mask_labels, pair_up, which_empty
-from podium.metrics.registry import declare
-from podium.model import UNDEFINED, Direction, InputError
+from podium.metrics.registry import A_SHARE, declare
+from podium.model import UNDEFINED, InputError
 
 __all__ = [
     "CentreLines",
@@ -110,11 +110,7 @@ def centre_lines(reference: Labels, prediction: Labels, *, regions: Regions) -> 
 
 _SHARE: dict[str, Any] = {
     "family": "centreline",
-    "unit": "",
-    "minimum": 0.0,
-    "maximum": 1.0,
-    "direction": Direction.HIGHER,
-    "perfect": 1.0,
+    **A_SHARE,
 }
 
 

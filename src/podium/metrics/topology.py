@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.metrics._pairs import MASK, Labels, Regions, as_mask, as_regions, mask_labels, pair_up
-from podium.metrics.registry import declare
-from podium.model import Direction, InputError
+from podium.metrics.registry import AN_ERROR, declare
+from podium.model import InputError
 
 __all__ = [
     "BettiNumbers",
@@ -130,10 +130,7 @@ def topologies(
 _ERROR: dict[str, Any] = {
     "family": "topology",
     "unit": "",
-    "minimum": 0.0,
-    "maximum": np.inf,
-    "direction": Direction.LOWER,
-    "perfect": 0.0,
+    **AN_ERROR,
     "symmetric": True,
     "empty": {},
 }

@@ -82,6 +82,12 @@ def test_only_significant_differences_part_teams():
     assert any("Wilcoxon" in note for note in result.notes)
 
 
+def test_mean_ranks_are_parted_by_tests_too():
+    result = board(ranking={"scheme": "rank then mean", "test": {"alpha": 0.05}})
+    assert [value(result, name, "e_a_rank") for name in ("one", "two", "three")] == [1.0, 1.0, 2.0]
+    assert result.places == {"two": 1, "one": 2, "three": 3}
+
+
 def test_wins_are_counted():
     result = board(ranking={"scheme": "test then rank"})
     assert [value(result, name, "e_b") for name in ("one", "two", "three")] == [1.0, 2.0, 0.0]

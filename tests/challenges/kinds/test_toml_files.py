@@ -154,7 +154,7 @@ def test_a_run_of_an_edition_is_loaded_in_it(tmp_path):
     ("old", "new", "line", "problem"),
     [
         ('"shape"', '"shapes"', 32, "geometry cannot be 'shapes'. Did you mean 'shape'"),
-        ("test = {}\n", "test = {}\n", 36, "'rank then mean' makes no test"),
+        ("test = {}\n", "test = {}\nstatistic = 0.5\n", 37, "tests compare means"),
         ('["whole"]', '["hole"]', 39, "nothing called 'hole'"),
         ("lax.images", "lax.image", 31, "no table 'image'. Did you mean 'images'"),
         (

@@ -83,7 +83,7 @@ WRONG = {
         "different directions",
         "mean rank",
     ),
-    "a test of a scheme without": ('"mean rank"', '"rank then mean"', 30, "makes no test", "mean rank"),
+    "a test of a scheme without": ('"mean rank"', '"weighted mean"', 30, "makes no test", "mean rank"),
     "an impossible alpha": ("alpha = 0.05", "alpha = 5", 30, "alpha", "less than 1"),
     "an unknown adjustment": ('"holm"', '"hulm"', 30, "cannot be 'hulm'", "'holm'"),
     "an unknown column": ("[ranking]", '[ranking]\nties = ["dice_hole"]', 29, "no column 'dice_hole'", "'dice_whole'"),

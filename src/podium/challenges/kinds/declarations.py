@@ -281,7 +281,7 @@ class RankingRules(DeclaredTable):
     statistic: Literal["mean", "median"] | Annotated[float, Strict(), Field(ge=0, le=1)] = "mean"
     """What is taken over cases: the mean, the median, or a share such as 0.05 for that quantile."""
     test: PairedTest | None = None
-    """With `mean rank`: only significant differences part teams in a criterion. With `test then rank`: the test."""
+    """With ranks that are averaged: only significant differences part teams in a criterion. Else: the test itself."""
     ties: tuple[str, ...] = ()
     """What parts teams with equal places, the first that differs: columns, such as "dice_whole", or "seconds"."""
 

@@ -120,7 +120,7 @@ class Scoring:
 
     def _ranks(self, criterion: Criterion, column: Column, weights: Floats, ranked: Sequence[bool]) -> Floats:
         """Return the ranks in one criterion, where only significant differences count if that is asked for."""
-        if self.rules.test is None or self.rules.scheme != "mean rank":
+        if self.rules.test is None or self.rules.scheme == "test then rank":
             return column_ranks(column, among=ranked)
         among = np.asarray(ranked, bool)
         test = TestThenRank(self.rules.test.adjustment, self.rules.test.alpha)

@@ -122,11 +122,11 @@ def check_ranking(challenge: DeclaredChallenge) -> None:
         raise Misdeclared("nothing decides", "quantities", 0, advice="Let one measure decide")
     if not sum(challenge.weight_of(*criterion) for criterion in criteria) + challenge.timing.weight > 0:
         raise Misdeclared("no criterion counts anything", "quantities", 0, "weight", advice="Give one a weight above 0")
+    if rules.test is not None and rules.scheme == "weighted mean":
+        advice = 'Leave the test out, or write scheme = "mean rank"'
+        raise Misdeclared("a weighted mean makes no test", "ranking", "test", advice=advice)
     if rules.scheme == "weighted mean":
         _check_mean(challenge, criteria)
-    if rules.test is not None and rules.scheme not in ("mean rank", "test then rank"):
-        advice = 'Leave the test out, or write scheme = "mean rank"'
-        raise Misdeclared(f"{rules.scheme!r} makes no test", "ranking", "test", advice=advice)
     row_by_row = (
         rules.test is not None or rules.scheme in ("rank then mean", "test then rank") or rules.statistic != "mean"
     )
