@@ -298,6 +298,8 @@ def test_arrays_are_measured_one_or_many():
         podium.measure(one, "predictions")
     with pytest.raises(InputError, match="no file has any label but 0"):
         podium.measure(one * 0, two * 0)
+    with pytest.raises(InputError, match="masked"):
+        podium.measure(one, np.ma.masked_equal(two, 2))
     with pytest.raises(InputError, match="as in an image"):
         podium.measure(np.arange(1000).reshape(10, 100), np.arange(1000).reshape(10, 100))
 

@@ -105,6 +105,6 @@ def _label_maps(given: Any, spacing_mm: float | Sequence[float] | None) -> dict[
     return {
         str(case): labels
         if isinstance(labels, LabelMap)
-        else LabelMap.from_array(np.asarray(labels), spacing=spacing_mm)
+        else LabelMap.from_array(np.asanyarray(labels), spacing=spacing_mm)
         for case, labels in cases.items()
     }
