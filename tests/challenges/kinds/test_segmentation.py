@@ -3,6 +3,7 @@
 import math
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from declared_challenges import SEGMENTATION, SPACING, lesion, write_labels, wri
 import podium
 from podium.challenges import catalogue
 from podium.challenges.kinds import FileNames, Quantity, SegmentationChallenge
+from podium.io import write_label_map
 from podium.metrics import compare, dice, hausdorff_distance, overlap, surface_distances
 from podium.metrics.registry import metrics
 from podium.model import Direction, InputError, LabelMap
@@ -235,3 +237,13 @@ def test_every_metric_of_label_maps_gives_what_a_comparison_gives():
     compared = compare(truth, guess, regions={"core": (2,)}, also=("shape", "instances"))["core"]
     expected = {measured.metric.name: measured.value for measured in compared.values}
     assert {value.metric: value.value for value in values} == pytest.approx(expected)
+
+
+def test_other_encodings_are_translated_and_keep_their_place(tmp_path):
+    array = np.array([0, 128, 255], np.uint8)[lesion(1)]
+    turned = replace(LabelMap.from_array(array, spacing=SPACING), origin=(3.0, 2.0, 1.0))
+    write_label_map(tmp_path / "guess.nii.gz", turned)
+    challenge = changed(images={"encodings": [{"edema": 128, "core": 255}]})
+    read = challenge.read(tmp_path / "guess.nii.gz")
+    np.testing.assert_array_equal(read.array, lesion(1))
+    assert read.origin == pytest.approx((3.0, 2.0, 1.0))

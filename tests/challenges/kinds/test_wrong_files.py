@@ -125,6 +125,9 @@ def test_a_wrong_file_gets_line_problem_and_advice(what):
 
 # Of another file: which, what is changed to what, the line, and words of the message and of its advice.
 OF_OTHER_KINDS = {
+    "an encoding of no label": ("csv2026", "vessel = 255", "vesel = 255", 13, "no label 'vesel'", "'vessel'"),
+    "a kind that is no word": ("chest", '"classification"', "['classification']", 4, "no kind", "classification"),
+    "a label with a slash": ("kits21", "cyst = 3", 'cyst = 3\n"a/b" = 4', 17, "has a /", ""),
     "labels of a regression": (
         "bone-age",
         "[table]",

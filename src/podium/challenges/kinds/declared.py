@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -43,11 +44,12 @@ from podium.model import (
 from podium.model.errors import nearest
 from podium.model.measure import Cost
 
-__all__ = ["DeclaredChallenge"]
+__all__ = ["DOCUMENT", "DeclaredChallenge"]
 
 _SCORING = ("title", "ranking", "eligibility", "timing", "words")
 """What changes leaderboards but no measurement."""
-
+_FIXED = ("name", "variants", "edition", "emphasis")
+"""What no edition changes."""
 
 DOCUMENT = "document"
 """The edition that is declared first."""
@@ -107,10 +109,8 @@ class DeclaredChallenge(Challenge):
         tables = {**given, **variants.pop(DOCUMENT, {})}
         changed = variants.get(edition, {})
         for name, table in changed.items():
-            if name not in cls.model_fields or name in ("name", "variants", "edition", "emphasis"):
-                known = [
-                    field for field in cls.model_fields if field not in ("name", "variants", "edition", "emphasis")
-                ]
+            known = [field for field in cls.model_fields if field not in _FIXED]
+            if name not in known:
                 raise Misdeclared(f"an edition has no table {name!r}", name, advice=nearest(name, known))
             kept = _plain(tables.get(name, {}))
             variants.setdefault(DOCUMENT, {})[name] = kept
@@ -120,12 +120,7 @@ class DeclaredChallenge(Challenge):
     @field_validator("name", check_fields=False)
     @classmethod
     def _plain_name(cls, name: str) -> str:
-        if (
-            not name
-            or not name.isascii()
-            or not name.replace("-", "").replace("_", "").isalnum()
-            or name != name.lower()
-        ):
+        if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", name):
             raise ValueError(f"a name has small letters, digits, - and _ only, as in brain-lesions, not {name!r}")
         return name
 

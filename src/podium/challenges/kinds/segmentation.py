@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -86,6 +87,14 @@ class SegmentationChallenge(DeclaredChallenge):
 
     def model_post_init(self, context: Any, /) -> None:
         """Refuse regions of labels that do not exist, too."""
+        for table, names in (("labels", self.labels), ("regions", self.regions)):
+            if divided := next((name for name in names if "/" in name), None):
+                raise Misdeclared(f"{divided!r} has a /, which parts images and regions", table, divided)
+        for place, encoding in enumerate(self.images.encodings):
+            for name in encoding:
+                if name not in self.labels:
+                    advice = nearest(name, self.labels)
+                    raise Misdeclared(f"there is no label {name!r}", "images", "encodings", place, name, advice=advice)
         known = {*self.labels, *self.labels.values()}
         for region, members in self.regions.items():
             if region in self.labels:
@@ -285,7 +294,8 @@ def _renumbered(labels: LabelMap, numbers: Mapping[int, int]) -> LabelMap:
     for number, label in numbers.items():
         if number < table.size:
             table[number] = label
-    return LabelMap.from_array(table[labels.array], spacing=labels.spacing)
+    made = LabelMap.from_array(table[labels.array], spacing=labels.spacing)
+    return replace(made, origin=labels.origin, direction=labels.direction)
 
 
 def _panels(image: str, reference: LabelMap, prediction: LabelMap) -> list[Panel]:

@@ -64,7 +64,7 @@ def parse_challenge(text: str, *, path: str | Path = FILE_NAME, edition: str = "
         keywords = _keywords(document, kind)
     except Misdeclared as problem:
         raise _refused([problem], lines, path) from None
-    for name in dict.fromkeys([DOCUMENT, *keywords.get("variants", {}), edition]):  # so that each is checked
+    for name in dict.fromkeys([DOCUMENT, *keywords.get("variants", {})]):  # so that each is checked
         try:
             challenge = kind(**keywords, edition=name)
         except ValidationError as error:
@@ -78,7 +78,7 @@ def _kind_of(document: Mapping[str, Any]) -> type[DeclaredChallenge]:
     if not isinstance(about, Mapping):
         raise Misdeclared("challenge is a table, [challenge]", "challenge")
     kind = about.get("kind", DEFAULT_KIND)
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise Misdeclared(f"there is no kind {kind!r}", "challenge", "kind", advice=nearest(str(kind), KINDS))
     return KINDS[kind]
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from podium.model import InputError
+
 __all__ = ["KeyLines", "key_lines"]
 
 KeyLines = Mapping[tuple[str | int, ...], int]
@@ -136,6 +138,6 @@ class _Scanner:
     def _skip(self, what: re.Pattern[str]) -> str:
         match = what.match(self._text, self._place)
         if match is None:
-            raise ValueError(f"line {self._line} is not TOML")
+            raise InputError(f"line {self._line} cannot be read as TOML")
         self._place = match.end()
         return match[0]
