@@ -25,6 +25,7 @@ import algorithms
 import boundaries
 import certainty
 import instances
+import measure
 import nibabel
 import numpy as np
 import probabilities
@@ -285,6 +286,7 @@ def main() -> None:
             "tusrec": lambda: tusrec.rows(folder),
             "trackrad": trackrad.rows,
             "instances": lambda: instances.rows(folder),
+            "measure": lambda: measure.rows(folder),
             "ranking": ranking.rows,
             "certainty": certainty.rows,
             "raters": lambda: raters.rows(folder),

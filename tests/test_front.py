@@ -75,6 +75,7 @@ CALLS = {
     "gather": "podium.gather",
     "rank": "podium.rank",
     "report": "podium.Ranking.report",
+    "measure": "podium.measure",
     "compare": "podium.compare",
     "metrics": "podium.metrics.metrics",
     "raters": "podium.agreement",

@@ -8,6 +8,7 @@
     ranking.plot("places")
     run.report()
     podium.rank("table.csv", better="higher").report("out")
+    podium.measure("labelsTs", "predictions").summary
 
 Whatever a command does is one call here. Everything is loaded when it is first used, so that importing takes no time.
 """
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         rank,
     )
     from podium._front_run import run_algorithm
+    from podium.challenges.kinds.any_two import measure
     from podium.challenges.kinds.drafts import draft_challenge
     from podium.model import InputError
     from podium.ranking import Ranking
@@ -53,6 +55,7 @@ __all__ = [
     "grand_challenge",
     "list_challenges",
     "load",
+    "measure",
     "rank",
     "run_algorithm",
 ]
@@ -62,6 +65,7 @@ _ELSEWHERE = {
     "Ranking": "podium.ranking",
     "Run": "podium.run",
     "draft_challenge": "podium.challenges.kinds.drafts",
+    "measure": "podium.challenges.kinds.any_two",
     "run_algorithm": "podium._front_run",
 }
 

@@ -18,6 +18,7 @@ from podium.cli.demo import demo
 from podium.cli.evaluate import evaluate
 from podium.cli.gather import gather
 from podium.cli.init import init
+from podium.cli.measure import measure
 from podium.cli.metrics import metrics
 from podium.cli.rank import rank
 from podium.cli.raters import raters
@@ -34,7 +35,22 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-for command in (demo, challenges, init, check, evaluate, run, gather, rank, report, compare, metrics, raters, verify):
+for command in (
+    demo,
+    challenges,
+    init,
+    check,
+    evaluate,
+    run,
+    gather,
+    rank,
+    report,
+    measure,
+    compare,
+    metrics,
+    raters,
+    verify,
+):
     app.command()(command)
 
 

@@ -159,3 +159,23 @@ def given_options(texts: list[str] | None, *, flag: str = "--option", form: str 
             raise InputError(f"{flag} {text} is not of the form {form}")
         options[key] = value
     return options
+
+
+def given_regions(given: list[str] | None) -> dict[str, tuple[int, ...]] | None:
+    """Return labels by region, from NAME=LABELS; None where nothing was given."""
+    from podium.model import InputError
+
+    if not given:
+        return None
+    regions: dict[str, tuple[int, ...]] = {}
+    for text in given:
+        name, equals, members = text.partition("=")
+        labels = tuple(
+            int(member) if member.strip().isdecimal() else 0 for member in members.split(",") if len(member) < 20
+        )
+        if not (name and equals and labels) or min(labels) < 1:
+            raise InputError(f"--region {text} is not understood", advice="Write NAME=1,2 with labels from 1")
+        if name in regions:
+            raise InputError(f"there are two regions called {name}")
+        regions[name] = labels
+    return regions

@@ -10,6 +10,7 @@ import typer
 
 from podium import __version__
 from podium.cli._console import failing_clearly, say
+from podium.cli._options import given_regions
 
 if TYPE_CHECKING:
     from podium.metrics import LabelMapComparison
@@ -62,11 +63,14 @@ def compare(
     """Compare two label maps: every metric for every label or region."""
     with failing_clearly(debug=context.obj["debug"]):
         import podium
+        from podium.model import InputError
 
+        if reference.is_dir() and prediction.is_dir():
+            raise InputError("these are two folders", advice=f"Measure them: podium measure {reference} {prediction}")
         result = podium.compare(
             reference,
             prediction,
-            regions=_regions(region),
+            regions=given_regions(region),
             tolerances_mm=tolerance or (1.0,),
             boundary=boundary.value,
             also=[choice.value for choice in also or ()],
@@ -76,25 +80,6 @@ def compare(
         if result.warnings:
             say(f"warning: {prediction}: {'; '.join(result.warnings)} differ; the reference's are used")
         (_print_json if as_json else _print_tables)(reference, prediction, result)
-
-
-def _regions(given: list[str] | None) -> dict[str, tuple[int, ...]] | None:
-    from podium.model import InputError
-
-    if not given:
-        return None
-    regions: dict[str, tuple[int, ...]] = {}
-    for text in given:
-        name, equals, members = text.partition("=")
-        labels = tuple(
-            int(member) if member.strip().isdecimal() else 0 for member in members.split(",") if len(member) < 20
-        )
-        if not (name and equals and labels) or min(labels) < 1:
-            raise InputError(f"--region {text} is not understood", advice="Write NAME=1,2 with labels from 1")
-        if name in regions:
-            raise InputError(f"there are two regions called {name}")
-        regions[name] = labels
-    return regions
 
 
 def _print_tables(reference: Path, prediction: Path, result: LabelMapComparison) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from types import SimpleNamespace
+from functools import cache
+from types import MappingProxyType, SimpleNamespace
 from typing import Any, TypeAlias, get_type_hints
 
 import numpy as np
@@ -99,7 +100,7 @@ def preparation_of(metric: Metric[..., Any]) -> Preparation | None:
     return preparation
 
 
-def option_types(metric: Metric[..., Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def option_types(metric: Metric[..., Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """Return the options of a metric with their types: its own, and those of what it is computed from.
 
     Examples
@@ -113,11 +114,12 @@ def option_types(metric: Metric[..., Any]) -> tuple[dict[str, Any], dict[str, An
     return _options(metric.function), {} if declaring is None else _options(declaring)
 
 
-def _options(function: Callable[..., Any]) -> dict[str, Any]:
+@cache
+def _options(function: Callable[..., Any]) -> Mapping[str, Any]:
     keywords = {
         name: parameter.annotation
         for name, parameter in inspect.signature(function).parameters.items()
         if parameter.kind is parameter.KEYWORD_ONLY and name not in _GIVEN
     }
     names = getattr(function, "__globals__", {})
-    return get_type_hints(SimpleNamespace(__annotations__=keywords), names)
+    return MappingProxyType(get_type_hints(SimpleNamespace(__annotations__=keywords), names))

@@ -19,9 +19,9 @@ from podium.run.pools import Threads, dask_pool
 from podium.run.record import RunRecord
 from podium.run.results import leaderboard_files, metrics_files
 from podium.run.runs import Run, failures_frame
-from podium.run.submissions import Limits, find_submissions
+from podium.run.submissions import Limits, Submission, find_submissions
 
-__all__ = ["evaluate_into", "write_run", "written_run"]
+__all__ = ["evaluate_into", "evaluate_teams", "write_run", "written_run"]
 
 
 def evaluate_into(
@@ -66,9 +66,6 @@ def evaluate_into(
     say
         Is told what a person may want to know meanwhile.
     """
-    started = datetime.now(UTC)
-    if resume and restart:
-        raise InputError("a run is either resumed or made anew", advice="Give --resume or --restart, not both")
     if not truth.is_dir():
         raise InputError("this is not a folder", path=truth, advice="Give the folder that holds the truth")
     teams = find_submissions(
@@ -79,7 +76,40 @@ def evaluate_into(
         limits=limits,
         single_files=challenge.single_files,
     )
-    for inputs, what in ((truth, "the truth"), (submissions, "the submissions")):
+    return evaluate_teams(
+        out,
+        challenge,
+        truth=truth,
+        teams=teams,
+        places={"the truth": truth, "the submissions": submissions},
+        jobs=jobs,
+        resume=resume,
+        restart=restart,
+        dask=dask,
+        progress=progress,
+        say=say,
+    )
+
+
+def evaluate_teams(
+    out: Path,
+    challenge: Challenge,
+    *,
+    truth: Path,
+    teams: Sequence[Submission],
+    places: Mapping[str, Path],
+    jobs: int | None = None,
+    resume: bool = False,
+    restart: bool = False,
+    dask: str | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> Run:
+    """Measure submissions, wherever they lie, as `evaluate_into` does; `places` are those that no run may be in."""
+    started = datetime.now(UTC)
+    if resume and restart:
+        raise InputError("a run is either resumed or made anew", advice="Give --resume or --restart, not both")
+    for what, inputs in places.items():
         if out.resolve() == inputs.resolve() or inputs.resolve() in out.resolve().parents:
             raise InputError(f"the run folder would lie among {what}", path=out, advice="Give another folder as --out")
     folder = RunFolder(out)
@@ -101,8 +131,8 @@ def evaluate_into(
             scratch=scratch,
             progress=progress,
         )
-        places = {team.name: team.path for team in teams}
-        run = written_run(evaluation, folder, truth=truth, places=places, started=started)
+        lying = {team.name: team.path for team in teams}
+        run = written_run(evaluation, folder, truth=truth, places=lying, started=started)
     run.kept, run.why = evaluation.kept, evaluation.why
     return run
 

@@ -125,6 +125,8 @@ class FileNames(DeclaredTable):
     """What cases are drawn with when they are resampled, such as `{subject}`; by default each by itself."""
     stratum: Pattern | None = None
     """What is resampled for itself, such as `{hospital}`; by default all together."""
+    only: tuple[str, ...] = ()
+    """The names of the cases that count; by default all that are there."""
 
     @model_validator(mode="after")
     def _parts_are_known(self) -> FileNames:

@@ -178,7 +178,9 @@ class DeclaredChallenge(Challenge):
             cases[name] = Case(name, (path,), tuple(pattern.fill(parts) for pattern in self.files.prediction))
         if not cases:
             raise InputError(f"no file is called like {self.files.truth}", path=truth, advice="Is this the truth?")
-        return [cases[name] for name in sorted(cases)]
+        if lost := [name for name in self.files.only if name not in cases]:
+            raise InputError(f"there is no case {lost[0]!r}", path=truth, advice=nearest(lost[0], cases))
+        return [cases[name] for name in sorted(self.files.only or cases)]
 
     @property
     def naming(self) -> tuple[str, ...]:

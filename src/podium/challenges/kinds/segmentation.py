@@ -254,7 +254,7 @@ class SegmentationChallenge(DeclaredChallenge):
         """Return a value, or what stands for it where the metric has none."""
         if absent and quantity.absent == "leave out":
             return Value(row, quantity.called, None, target, status=Status.UNDEFINED, reason="the truth has none of it")
-        price = self.measure_of(quantity).price
+        price = self._price(quantity)
         if math.isfinite(number) or (math.isinf(number) and price is not None and price.ranked):
             return Value(row, quantity.called, number, target, reason=warning)
         why = "it has no value: the truth, or the prediction, is empty"

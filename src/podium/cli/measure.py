@@ -1,0 +1,251 @@
+"""`podium measure`: any two folders of label maps, every metric."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from podium.cli._console import counted, failing_clearly, say
+from podium.cli._options import Jobs, Json, Level, given_regions
+from podium.cli.compare import Boundary
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rich.console import Console
+    from rich.table import Table
+
+    from podium.challenges.kinds.measurements import Measurements
+    from podium.model import Measure
+
+
+def measure(
+    context: typer.Context,
+    references: Annotated[Path, typer.Argument(help="The truth: a folder of label maps, or one.")],
+    predictions: Annotated[
+        str, typer.Argument(help="What to measure: a folder, or one label map; perhaps as NAME=PATH.")
+    ],
+    *,
+    against: Annotated[
+        list[str] | None,
+        typer.Option(help="Other predictions, to compare with; repeat for more.", metavar="[NAME=]PATH"),
+    ] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option(help="nnU-Net's dataset.json. Default: the one that lies there; without, every label."),
+    ] = None,
+    region: Annotated[
+        list[str] | None,
+        typer.Option(help="A label or region as NAME=LABEL,LABEL,…; repeat for more.", metavar="NAME=LABELS"),
+    ] = None,
+    metrics: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Metrics or families, with commas between; `podium metrics` lists them; all for all. Default: "
+            "overlap,surface,centres.",
+            metavar="NAME,…",
+        ),
+    ] = None,
+    tolerance: Annotated[
+        list[str] | None,
+        typer.Option(help="Of surface Dice in mm, of all or of one label. Default: 1.", metavar="[LABEL=]MM"),
+    ] = None,
+    boundary: Annotated[
+        Boundary, typer.Option(help="surfel: DeepMind's surface elements. voxel: edge voxels, as MONAI and MedPy.")
+    ] = Boundary.surfel,
+    geometry: Annotated[str, typer.Option(help="full, or shape to accept another spacing or origin.")] = "full",
+    ending: Annotated[str, typer.Option(help="Of references, where there are several: .nii.gz, .mha, …")] = "",
+    common: Annotated[
+        bool, typer.Option("--common", help="Leave out references without a prediction; else they count as failed.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(help="A folder for all tables, and for a run to rank and report.")] = None,
+    level: Level = 0.95,
+    jobs: Jobs = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Measure only what is missing or has changed.")] = False,
+    restart: Annotated[bool, typer.Option("--restart", help="Make a run anew that is there.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Measure label maps against references: two folders, paired by name, or two files.
+
+    Exit code 0 if every prediction could be measured, 3 if some are missing or cannot be used, which then have the
+    worst value.
+    """
+    with failing_clearly(debug=context.obj["debug"]):
+        import podium
+        from podium.cli._progress import cases_done
+        from podium.model import InputError
+
+        if geometry not in ("full", "shape"):
+            raise InputError(f"--geometry {geometry} is not understood", advice="Say full or shape")
+        with cases_done("measuring") as progress:
+            measured = podium.measure(
+                references,
+                predictions,
+                against=against or (),
+                labels=labels,
+                regions=given_regions(region),
+                metrics=[name.strip() for text in metrics or () for name in text.split(",") if name.strip()],
+                tolerances_mm=_tolerances(tolerance),
+                boundary=boundary.value,
+                geometry=geometry,  # type: ignore[arg-type]  # it is one of them
+                ending=ending,
+                common=common,
+                level=level,
+                out=out,
+                jobs=jobs,
+                resume=resume,
+                restart=restart,
+                progress=progress,
+                say=say,
+            )
+        if as_json:
+            _print_json(measured)
+        else:
+            _print_tables(measured)
+        failed = _tell_failures(measured)
+        if out is not None:
+            whole = measured.run is not None
+            more = f"; podium rank {out} and podium report {out} go on from here" if whole else ""
+            say(f"Every value is in {out / 'cases.csv'}, means in summary.csv{more}.")
+        elif not as_json:
+            rest = len(measured.challenge.measures) - len(measured.deciding)
+            say(f"{counted(rest, 'more metric')} and every case: --out FOLDER or --json." if rest else "")
+    if failed:
+        raise typer.Exit(3)
+
+
+def _tolerances(given: list[str] | None) -> float | dict[str, float]:
+    from podium.model import InputError
+
+    tolerances: dict[str, float] = {}
+    for text in given or ["1"]:
+        name, _, number = text.rpartition("=")
+        try:
+            tolerances[name] = float(number)
+        except ValueError:
+            raise InputError(f"--tolerance {text} is not understood", advice="Say 2, or liver=2, in mm") from None
+    return tolerances[""] if set(tolerances) == {""} else {name: mm for name, mm in tolerances.items() if name}
+
+
+def _print_tables(measured: Measurements) -> None:
+    """Print means with intervals, a row for each label and prediction; then the worst cases, and differences."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from podium.model.measure import shown_level
+
+    console, several = Console(), len(measured.names) > 1
+    columns = measured.deciding
+    lacking = measured.summary["empty_reference"].sum() > 0
+    table = _table("", *(["not in reference"] if lacking else []), *(column.label for column in columns))
+    rows = {(row["prediction"], row["label"], row["metric"]): row for row in measured.summary.iter_rows(named=True)}
+    for label in measured.labels:
+        if several:
+            table.add_row(Text(label, style="bold"))
+        for name in measured.names:
+            own = [rows[name, label, column.name] for column in columns]
+            cells = [_interval(column, row) for column, row in zip(columns, own, strict=True)]
+            empty = [str(own[0]["empty_reference"])] if lacking else []
+            table.add_row(Text(f"  {name}" if several else label), *empty, *cells)
+    console.print(table)
+    counts = [
+        f"{f'{name}: ' if several else ''}{counted(row['cases'], 'case')}{_lost(row)}"
+        for name in measured.names
+        for row in [rows[name, measured.labels[0], columns[0].name]]
+    ]
+    if len(measured.cases) > len(measured.labels) * len(measured.names):
+        intervals = f"Means and their {shown_level(measured.level)} intervals"
+        console.print(Text(f"{intervals}. {'; '.join(counts)}.", style="dim"))
+    _print_worst(measured, console)
+    if several:
+        _print_differences(measured, console)
+
+
+def _table(*headings: str) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
+    for number, heading in enumerate(headings):
+        table.add_column(Text(heading), justify="right" if number else "left", no_wrap=not number, overflow="fold")
+    return table
+
+
+def _lost(row: Mapping[str, Any]) -> str:
+    lost = [f"{row[key]} {key}" for key in ("missing", "unusable") if row[key]]
+    return f", {' and '.join(lost)} (worst value)" if lost else ""
+
+
+def _interval(measure: Measure, row: Mapping[str, Any], key: str = "mean", *, sign: bool = False) -> str:
+    """Return a mean with its interval, for people."""
+    from podium.model.measure import shown_number
+
+    digits = 3 if measure.unit == "" else 2
+    mean, low, high = (shown_number(row[name], digits, sign=sign) for name in (key, "low", "high"))
+    return mean if row["low"] is None else f"{mean} ({low}{' to ' if sign else '–'}{high})"
+
+
+def _print_worst(measured: Measurements, console: Console) -> None:
+    """Name the worst cases of the first prediction by the first measure."""
+    import polars as pl
+    from rich.text import Text
+
+    measure, name = measured.deciding[0], measured.names[0]
+    if measured.cases["case"].n_unique() < 2:
+        return
+    own = measured.worst.filter(pl.col("prediction") == name, pl.col("metric") == measure.name)
+    several = f" of {name}" if len(measured.names) > 1 else ""
+    console.print(Text(f"\nWorst {measure.title}{several}"))
+    for label in measured.labels:
+        cases = own.filter(pl.col("label") == label).select("case", "value", "status").iter_rows()
+        named = (f"{case} {value:.3f}{'' if status == 'ok' else f' ({status})'}" for case, value, status in cases)
+        console.print(Text(f"  {label}: {', '.join(named)}"))
+
+
+def _print_differences(measured: Measurements, console: Console) -> None:
+    """Say by how much the first prediction differs from each other."""
+    import polars as pl
+    from rich.text import Text
+
+    for other in measured.names[1:]:
+        console.print(Text(f"\n{measured.names[0]} − {other}, case by case"))
+        table = _table("", "difference", "better", "worse", "p")
+        for measure in measured.deciding:
+            own = measured.differences.filter(pl.col("other") == other, pl.col("metric") == measure.name)
+            for row in own.iter_rows(named=True):
+                change = _interval(measure, row, "difference", sign=True)
+                counts = str(row["better"]), str(row["worse"])
+                table.add_row(Text(f"{row['label']}, {measure.label}"), change, *counts, f"{row['p']:.2g}")
+        console.print(table)
+
+
+def _tell_failures(measured: Measurements) -> int:
+    """Say which predictions failed and why, the first few; return how many."""
+    lost = measured.failures.filter(measured.failures["status"] != "warning")
+    many = len(measured.names) > 1
+    for name, case, _, reason in lost.head(5).iter_rows():
+        say(f"failed: {f'{name}, ' if many else ''}{case}: {reason}")
+    if len(lost) > 5:
+        say(f"… and {len(lost) - 5} more failed.")
+    return len(lost)
+
+
+def _print_json(measured: Measurements) -> None:
+    from podium import __version__
+    from podium.io import json_text
+
+    document = {
+        "podium": __version__,
+        "predictions": measured.names,
+        "labels": {name: list(measured.challenge.numbers[name]) for name in measured.labels},
+        "pairing": measured.said,
+        "level": measured.level,
+        "summary": measured.summary.to_dicts(),
+        "differences": measured.differences.to_dicts() if len(measured.names) > 1 else [],
+        "worst": measured.worst.to_dicts(),
+        "cases": measured.cases.to_dicts(),
+    }
+    typer.echo(json_text(document))
