@@ -221,8 +221,6 @@ def test_tests_mirror_the_source():
         "algorithms/launching.py": "commands",
         "algorithms/processes.py": "commands",
         "algorithms/specs.py": "running",
-        "algorithms/walls.py": "commands",
-        "algorithms/watching.py": "commands",
         "ranking/leaderboards.py": "schemes",
         "ranking/rule.py": "rankings",
         "ranking/inference/tidy.py": "tidy",

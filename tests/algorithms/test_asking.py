@@ -4,7 +4,7 @@ import contextlib
 import sys
 
 import pytest
-from asked import ALLOWANCE, Trial, content_of
+from asked import ALLOWANCE, content_of
 from asked_programs import DOUBLES, FRAMES, FUNCTION, MANY
 from doubling import Doubling, DoublingInside
 
@@ -14,11 +14,6 @@ from podium.model import InputError
 
 pytestmark = pytest.mark.slow
 FOLDERS = ("inputs", "outputs", "answers", "unseen")
-
-
-@pytest.fixture
-def trial(tmp_path):
-    return Trial(tmp_path)
 
 
 def test_one_start_per_case(trial):

@@ -8,7 +8,6 @@ import textwrap
 
 import pytest
 import typer.main
-from asked import Trial
 from shared_data import PROJECT
 
 from podium.algorithms.specs import Ending, Spans
@@ -26,11 +25,6 @@ ANSWERING = {
     """,
     "frames": "podium_worker.answer_frames(lambda known: lambda frame: (frame + known['first']).astype('u1'))",
 }
-
-
-@pytest.fixture
-def trial(tmp_path):
-    return Trial(tmp_path)
 
 
 def test_the_page_has_what_is_tested():

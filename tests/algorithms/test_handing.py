@@ -4,7 +4,6 @@ import textwrap
 
 import numpy as np
 import pytest
-from asked import Trial
 from asked_programs import FUNCTION
 
 from podium.algorithms import handing
@@ -12,11 +11,6 @@ from podium.algorithms.specs import Allowance, Ending
 from podium.model import Handed, InputError
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def trial(tmp_path):
-    return Trial(tmp_path)
 
 
 def test_arrays_are_handed_over(trial):

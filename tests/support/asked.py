@@ -16,7 +16,7 @@ from unconfined import Plain
 from podium.algorithms import podium_worker_file
 from podium.algorithms.asking import ask_cases
 from podium.algorithms.confinement import Confinement
-from podium.algorithms.specs import Algorithm, Allowance, Outcome
+from podium.algorithms.specs import Algorithm, Allowance, Ending, Outcome
 from podium.model import Handed, Interface, Question
 
 ALLOWANCE = Allowance(case_seconds=60, load_seconds=60)
@@ -103,3 +103,8 @@ def content_of(outcome: Outcome) -> Any:
             return np.load(path)
         case path:
             return path.read_text()
+
+
+def endings(results: list[tuple[Outcome, Any]]) -> list[Ending]:
+    """Return how each case ended."""
+    return [outcome.ending for outcome, _ in results]

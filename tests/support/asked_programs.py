@@ -1,4 +1,8 @@
-"""Scripts of participants, honest ones."""
+"""Scripts of participants, honest ones, and the beginning of those that speak the protocol by hand."""
+
+from __future__ import annotations
+
+import textwrap
 
 DOUBLES = """
     import sys
@@ -52,3 +56,8 @@ BY_HAND = """
         return os.path.exists(name)
 """
 """The line protocol without the helper: what follows says and asks itself."""
+
+
+def by_hand(text: str) -> str:
+    """Return a script that speaks the line protocol without the helper file."""
+    return textwrap.dedent(BY_HAND) + textwrap.dedent(text)

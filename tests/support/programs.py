@@ -13,13 +13,28 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
 
+import pytest
+
 from podium.algorithms.confinement import Confined, Confinement, Exit
 from podium.algorithms.processes import marked
 from podium.algorithms.specs import Algorithm, Allowance, Bind
+from podium.algorithms.walls import why_no_walls
 
 MEBIBYTE = 2**20
 SMALL = Allowance(memory_bytes=96 * MEBIBYTE, processes=24, output_bytes=4 * MEBIBYTE)
 PYTHON = (sys.executable, "-I", "-S", "-c")
+
+NO_WALLS = why_no_walls()
+walled = pytest.mark.skipif(bool(NO_WALLS), reason=NO_WALLS or "there are walls")
+# With walls and without; kept within limits by the kernel, or by our own looking where it may not be asked.
+PLACES = [
+    pytest.param("walls", marks=walled),
+    pytest.param("walls, no group", marks=walled),
+    "none",
+    "none, no group",
+]
+everywhere = pytest.mark.parametrize("stage", PLACES, indirect=True)
+behind_walls = pytest.mark.parametrize("stage", PLACES[:2], indirect=True)
 
 
 @dataclasses.dataclass

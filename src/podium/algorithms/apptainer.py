@@ -75,7 +75,7 @@ class Apptainers(Confinement):
                 pipes=pipes,
                 afterwards=take_back,
             )
-        except BaseException:
+        except BaseException:  # Ctrl-C too leaves no folder behind
             remove_home(home)
             raise
 

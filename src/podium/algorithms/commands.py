@@ -125,7 +125,7 @@ class _Walled(Watched):
         total = 0
         for folder in ("tmp", "dev/shm"):
             with contextlib.suppress(OSError):
-                state = os.statvfs(f"/proc/{self._first}/root/{folder}")
+                state = os.statvfs(Path("/proc", str(self._first), "root", folder))
                 total += (state.f_blocks - state.f_bfree) * state.f_frsize
         return total
 
@@ -183,7 +183,7 @@ class Unconfined(Confinement):
                 log=log,
                 pipes=pipes,
             )
-        except BaseException:
+        except BaseException:  # Ctrl-C too leaves no folder behind
             remove_home(home)
             raise
 
@@ -228,7 +228,7 @@ def warded(
             pipes=pipes,
             handles=(reading,),
         )
-    except BaseException:
+    except BaseException:  # Ctrl-C too leaves nothing running
         os.close(writing)
         _end_marked(marker)
         raise

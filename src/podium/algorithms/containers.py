@@ -91,7 +91,7 @@ class Containers(Confinement):
             self._say("create", "--name", name, *options, image, *words)
             launch = attached(self._words("start", "--attach", "--interactive", name), log=log, pipes=pipes)
             container = Container(self, launch, name, guard, output=output, allowance=allowance, pipes=pipes)
-        except BaseException:
+        except BaseException:  # Ctrl-C too leaves nothing running
             self.remove(name)
             guard.dismiss()
             raise

@@ -93,7 +93,7 @@ def launched(
     launch = Launch(process, Recorder(reading, log), group, time.perf_counter())
     try:
         began = _sign(process)
-    except BaseException:
+    except BaseException:  # Ctrl-C too leaves nothing running
         launch.abandon()
         raise
     if not began:

@@ -88,7 +88,7 @@ class Session:
         watch.start += program.started - begin
         try:
             self._conversation = Conversation(program)
-        except BaseException:
+        except BaseException:  # Ctrl-C too leaves nothing running
             program.stop()
             raise
         try:

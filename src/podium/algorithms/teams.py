@@ -212,7 +212,7 @@ class TeamRun:
             try:
                 for future in futures:
                     future.result()
-            except BaseException:
+            except BaseException:  # Ctrl-C too leaves nothing running
                 tracked.stop()
                 raise
 

@@ -204,7 +204,7 @@ class Watched(Confined):
         """Wait until it ends by itself, breaks a limit or its time is over."""
         try:
             in_time = self._gone.wait(max(0.0, seconds))
-        except BaseException:
+        except BaseException:  # Ctrl-C too leaves nothing running
             self.stop()
             raise
         return self._finished(None if in_time else Exit(Ending.TOO_SLOW, f"more than {round(seconds, 3):g} s"))
