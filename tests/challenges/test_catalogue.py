@@ -32,6 +32,7 @@ def test_a_challenge_is_made_with_its_edition_and_options():
     [
         ("kits22", {}, "there is no challenge called 'kits22'. Did you mean 'kits21'?"),
         ("KITS21", {}, "Did you mean 'kits21'?"),
+        ("x" * 5000, {}, "there is no challenge called 'xxx"),  # longer than any path
         ("x", {}, f"There are: {', '.join(BUILT_IN)}"),
         ("kits21", {"edition": "gossip"}, "has no rules called 'gossip'. There are: document, code"),
         ("kits21", {"colour": "red"}, "has no option 'colour'. Options of kits21: geometry, "),
@@ -42,6 +43,16 @@ def test_what_is_not_there_is_one_line_that_helps(name, options, message):
     with pytest.raises(InputError) as caught:
         get_challenge(name, **options)
     assert message in str(caught.value)
+
+
+def test_a_run_names_its_challenge_and_no_file(tmp_path):
+    path = tmp_path / "challenge.toml"
+    path.write_text("[challenge]\n")
+    for name in (str(path), str(tmp_path)):
+        with pytest.raises(InputError, match="there is no challenge called"):
+            catalogue.recorded_challenge(name, edition="document", options={}, given=None)
+        with pytest.raises(InputError, match="line"):
+            get_challenge(name)
 
 
 def test_the_challenge_of_another_package_is_found(tmp_path):

@@ -37,15 +37,12 @@ def get_challenge(name: str, *, edition: str = "document", **options: Any) -> Ch
 
     It is in an edition of its rules, with options, which may be text.
     """
-    known = challenges()
-    if name not in known and _is_file(name):
+    if name not in challenges() and _is_file(name):
         from podium.challenges.kinds.toml_files import read_challenge
 
         made = read_challenge(name, edition=edition)
         return made.varied(**options) if options else made
-    if name not in known:
-        raise InputError(f"there is no challenge called {name!r}", advice=nearest(name, known))
-    return known[name].made(edition=edition, **options)
+    return _named(name).made(edition=edition, **options)
 
 
 def recorded_challenge(name: str, *, edition: str, options: Mapping[str, Any], given: Challenge | None) -> Challenge:
@@ -54,7 +51,7 @@ def recorded_challenge(name: str, *, edition: str, options: Mapping[str, Any], g
         from podium.challenges.kinds.making import challenge_of
 
         return challenge_of({"edition": edition, **options})
-    return (given or get_challenge(name)).varied(**{"edition": edition, **options})
+    return (given or _named(name).made()).varied(**{"edition": edition, **options})
 
 
 def chosen_challenge(challenge: str | Challenge, rules: str | None, options: Mapping[str, Any] | None) -> Challenge:
@@ -67,6 +64,17 @@ def chosen_challenge(challenge: str | Challenge, rules: str | None, options: Map
     return made.varied(**changes) if changes else made
 
 
+def _named(name: str) -> type[Challenge]:
+    """Return the class of a challenge by its name, which is no path: run folders come from strangers, too."""
+    known = challenges()
+    if name not in known:
+        raise InputError(f"there is no challenge called {name!r}", advice=nearest(name, known))
+    return known[name]
+
+
 def _is_file(name: str) -> bool:
     """Return whether a name is the path of a challenge.toml, or of the folder that holds one."""
-    return name.endswith(".toml") or Path(name, "challenge.toml").is_file()
+    try:
+        return name.endswith(".toml") or Path(name, "challenge.toml").is_file()
+    except OSError:  # longer than a path can be
+        return False
