@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.metrics._quotients import quotient
-from podium.metrics._rows import as_samples
+from podium.metrics._rows import as_confusion, as_samples, check_yes_or_no
 from podium.metrics.registry import A_SHARE, declare
 from podium.model import UNDEFINED, Direction, InputError, Metric
 
@@ -56,14 +56,14 @@ class BinaryCounts(NamedTuple):
         0.1667
         """
         truth, call, weight = as_samples(reference, prediction, weights)
-        if not (((truth == 0) | (truth == 1)).all() and ((call == 0) | (call == 1)).all()):
-            raise InputError("decisions must be 0 or 1 on both sides", advice="Compare scores with a threshold first")
+        for side, values in (("reference", truth), ("prediction", call)):
+            check_yes_or_no(values, side, advice="Compare scores with a threshold first, such as scores >= 0.5")
         return cls(*((weight * said).sum(axis=-1) for said in _outcomes(truth, call)))
 
     @classmethod
     def of(cls, confusion: npt.ArrayLike) -> BinaryCounts:
         """Take each class against the rest (last axis) from a confusion matrix, or a stack of them."""
-        matrix = np.asarray(confusion, np.float64)
+        matrix = as_confusion(confusion)
         right = np.diagonal(matrix, axis1=-2, axis2=-1)
         wrongly_called, missed = matrix.sum(axis=-2) - right, matrix.sum(axis=-1) - right
         return cls(

@@ -145,7 +145,7 @@ def top_k_accuracy(
     (np.float64(0.5), np.float64(1.0))
     """
     truth, scores, weight = _as_rows(reference, prediction, weights)
-    if not 1 <= k <= max(len(scores), 1) or k != int(k):
+    if not 1 <= k <= max(len(scores), 1):
         raise InputError(f"k is a whole number from 1 to the {len(scores)} classes, not {k}")
     own = np.where(truth, scores, 0.0).sum(axis=0)
     above, tied = (scores > own).sum(axis=0), (scores == own).sum(axis=0)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.metrics._quotients import quotient
-from podium.metrics._rows import as_samples, varies, weighted_mean, weighted_percentile
+from podium.metrics._rows import as_classes, as_samples, varies, weighted_mean, weighted_percentile
 from podium.metrics.registry import AN_ERROR, declare
 from podium.model import UNDEFINED, Direction, InputError
 
@@ -300,7 +300,7 @@ def bland_altman(
     if difference.size > 1:  # squared over a power of two, which changes no digit, so that nothing overflows
         exponent = np.frexp(np.max(np.abs(difference)))[1]
         small = np.ldexp(difference, -exponent)
-        spread = small.std(ddof=1) if subjects is None else _spread_of_repeated(small, np.asarray(subjects).reshape(-1))
+        spread = small.std(ddof=1) if subjects is None else _spread_of_repeated(small, as_classes(subjects).reshape(-1))
         deviation = float(np.ldexp(spread, exponent))
     return BlandAltman(mean, deviation, mean - 1.96 * deviation, mean + 1.96 * deviation)
 

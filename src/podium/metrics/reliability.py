@@ -12,6 +12,7 @@ from podium.metrics._quotients import quotient
 from podium.metrics.probabilities import LOSS, as_probabilities
 from podium.metrics.registry import declare
 from podium.model import UNDEFINED, InputError
+from podium.model.option_checks import check_option
 
 __all__ = ["Calibration", "calibration", "expected_calibration_error"]
 
@@ -70,8 +71,9 @@ def calibration_gaps(truth: Floats, chances: Floats, weight: Floats, bins: int) 
 
 def _bin_of(chances: Floats, bins: int) -> npt.NDArray[np.intp]:
     """Return the bin of each probability: of equal width, the lower edge included, and 1 in the last."""
-    if bins < 1 or bins != int(bins):
-        raise InputError(f"the number of bins is a whole number from 1, not {bins}")
+    check_option("bins", int, bins)
+    if bins < 1:
+        raise InputError(f"bins is a whole number from 1, not {bins}")
     return np.minimum(np.searchsorted(np.arange(bins + 1) / bins, chances, side="right") - 1, bins - 1)
 
 
@@ -109,7 +111,9 @@ def calibration(reference: npt.ArrayLike, prediction: npt.ArrayLike, *, bins: in
     >>> facts.error, facts.expected_of_calibrated
     (0.0, 0.25)
     """
-    truth, chances, weight = (values.reshape(-1) for values in as_probabilities(reference, prediction, None))
+    truth, chances, weight = as_probabilities(reference, prediction, None)
+    if truth.ndim != 1 or chances.ndim != 1:
+        raise InputError(f"one row of samples is expected, not {truth.shape} and {chances.shape}")
     error = float(calibration_gaps(truth, chances, weight, bins))
     bin_of = _bin_of(chances, bins)
     count = np.bincount(bin_of, minlength=bins).astype(np.int64)

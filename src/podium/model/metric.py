@@ -8,12 +8,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import WRAPPER_ASSIGNMENTS, cached_property
-from types import MappingProxyType
-from typing import Any, Generic, ParamSpec, TypeVar
+from types import MappingProxyType, SimpleNamespace
+from typing import Any, Generic, ParamSpec, TypeVar, get_type_hints
 
 from numpy.ma import MaskedArray, is_masked
 
 from podium.model.errors import InputError
+from podium.model.option_checks import check_option
 
 __all__ = ["UNDEFINED", "Direction", "Metric"]
 
@@ -114,6 +115,8 @@ class Metric(Generic[P, R]):
             case = getattr(value, "empty", None) if case is None else case
         if not fitting:
             raise self._misuse(*args, *kwargs.values())
+        for name, value in kwargs.items():
+            check_option(name, self._options.get(name, Any), value)
         if self.check is not None:
             self.check(**kwargs)
         if case in self.empty:
@@ -129,6 +132,23 @@ class Metric(Generic[P, R]):
             kind = names.get(parameter.annotation) if isinstance(parameter.annotation, str) else parameter.annotation
             return kind if isinstance(kind, type) and _makers(kind) else None
         return None
+
+    @cached_property
+    def _options(self) -> Mapping[str, Any]:
+        """Return the types of the options."""
+        keywords = {
+            name: parameter.annotation
+            for name, parameter in inspect.signature(self.function).parameters.items()
+            if parameter.kind is parameter.KEYWORD_ONLY
+        }
+        return {name: self._resolved(annotation) for name, annotation in keywords.items()}
+
+    def _resolved(self, annotation: Any) -> Any:
+        names = getattr(self.function, "__globals__", {})
+        try:
+            return get_type_hints(SimpleNamespace(__annotations__={"it": annotation}), names)["it"]
+        except (NameError, TypeError):  # a type that is there for type checkers only
+            return Any
 
     def _misuse(self, *given: Any) -> InputError:
         assert self._kind is not None
