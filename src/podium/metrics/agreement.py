@@ -44,6 +44,7 @@ _AGREEMENT: dict[str, Any] = {
     title="Concordance correlation",
     minimum=-1.0,
     **_AGREEMENT,
+    also_called=("ccc", "lin_ccc"),
     formula="2·s_xy / (s_x² + s_y² + (x̄ − ȳ)²), sums of squares over n",
     same_as={},
 )
@@ -105,6 +106,7 @@ class IntraclassCorrelation:
     title="Intraclass correlation",
     minimum=-np.inf,
     **_AGREEMENT,
+    also_called=("icc",),
     formula="ICC(2,1) = (MS_subjects − MS_error) / (MS_subjects + MS_error + 2·(MS_raters − MS_error) / n)",
     same_as={"pingouin": "intraclass_corr, the row of the form"},
 )

@@ -206,6 +206,7 @@ _CORRELATION: dict[str, Any] = _SHARE | {
 @declare(
     title="Accuracy",
     **_SHARE,
+    also_called=("acc",),
     formula="|{i: P_i = R_i}| / n",
     same_as={"scikit-learn": "accuracy_score", "TorchMetrics": "accuracy with task='multiclass', average='micro'"},
 )
@@ -241,6 +242,7 @@ def _share_of(
 @declare(
     title="Macro F1",
     **_SHARE,
+    also_called=("f1", "f1_score", "f1_macro"),
     formula="mean over classes of 2·TP / (2·TP + FP + FN)",
     same_as={"scikit-learn": "f1_score with average='macro', where every class listed occurs"},
 )
@@ -262,6 +264,7 @@ def macro_f1(
 @declare(
     title="Weighted F1",
     **(_SHARE | {"symmetric": False}),
+    also_called=("f1_weighted",),
     formula="Σ n_k · F1_k / n, n_k samples of class k",
     same_as={"scikit-learn": "f1_score with average='weighted'"},
 )
@@ -280,6 +283,7 @@ def weighted_f1(
 @declare(
     title="Balanced accuracy",
     **(_SHARE | {"symmetric": False}),
+    also_called=("bacc",),
     formula="mean over classes of TP / (TP + FN)",
     same_as={"scikit-learn": "balanced_accuracy_score"},
 )
@@ -298,6 +302,7 @@ def balanced_accuracy(
 @declare(
     title="Matthews correlation",
     **_CORRELATION,
+    also_called=("mcc",),
     formula="(c·n − Σ p_k·t_k) / √((n² − Σ p_k²)(n² − Σ t_k²)), c right, t_k of class k, p_k called so",
     same_as={
         "scikit-learn": "matthews_corrcoef, unless one side has one class only",
@@ -330,6 +335,7 @@ def matthews_correlation(
 @declare(
     title="Cohen's κ",
     **_CORRELATION,
+    also_called=("kappa", "weighted_kappa", "qwk"),
     formula="1 − Σ w_ij·o_ij / Σ w_ij·e_ij, o observed, e expected by chance, w the disagreement",
     same_as={"scikit-learn": "cohen_kappa_score with weights=None, 'linear' or 'quadratic'"},
 )

@@ -48,6 +48,7 @@ def _images(
     maximum=np.inf,
     perfect=np.inf,
     **_LIKENESS,
+    also_called=("psnr",),
     formula="10·log₁₀(data_range² / mean of (P − R)²)",
     same_as={"scikit-image": "peak_signal_noise_ratio with data_range"},
 )
@@ -114,6 +115,7 @@ def structural_similarity_map(
     maximum=1.0,
     perfect=1.0,
     **_LIKENESS,
+    also_called=("ssim",),
     formula="mean of (2μ₁μ₂ + c₁)(2σ₁₂ + c₂) / ((μ₁² + μ₂² + c₁)(σ₁² + σ₂² + c₂)) over windows inside",
     same_as={
         "scikit-image": "structural_similarity with gaussian_weights=True, use_sample_covariance=False",

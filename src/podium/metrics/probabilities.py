@@ -83,6 +83,7 @@ def _areas(
     title="AUROC",
     **_SCORE,
     empty={"no samples": UNDEFINED, "no positives": UNDEFINED, "no negatives": UNDEFINED},
+    also_called=("auc", "auroc", "roc_auc"),
     formula="(pairs with the positive above + ties / 2) / (positives · negatives)",
     same_as={
         "scikit-learn": "roc_auc_score, unless there is one class",
@@ -129,6 +130,7 @@ def area_under_roc(
     title="AUPRC",
     **_SCORE,
     empty={"no samples": UNDEFINED, "no positives": UNDEFINED, "no negatives": 1.0},
+    also_called=("auprc", "pr_auc", "ap", "average_precision"),
     formula="Σ (recall_k − recall_{k−1}) · precision_k over falling thresholds",
     same_as={
         "scikit-learn": "average_precision_score, unless there are no positives",
@@ -201,7 +203,13 @@ def delong_covariance(reference: npt.ArrayLike, prediction: npt.ArrayLike) -> Fl
     return covariance if scores.ndim == 2 else covariance[0, 0]
 
 
-@declare(title="Brier score", **LOSS, formula="Σ (p_i − y_i)² / n", same_as={"scikit-learn": "brier_score_loss"})
+@declare(
+    title="Brier score",
+    **LOSS,
+    also_called=("brier",),
+    formula="Σ (p_i − y_i)² / n",
+    same_as={"scikit-learn": "brier_score_loss"},
+)
 def brier_score(reference: npt.ArrayLike, prediction: npt.ArrayLike, *, weights: npt.ArrayLike | None = None) -> Floats:
     """Return the mean of (probability − truth)²; 0 is best, 0.25 what a probability of one half always reaches.
 
@@ -221,6 +229,7 @@ def brier_score(reference: npt.ArrayLike, prediction: npt.ArrayLike, *, weights:
 @declare(
     title="Log loss",
     **(LOSS | {"maximum": np.inf}),
+    also_called=("cross_entropy", "nll"),
     formula="−Σ ln(probability given to what is true) / n",
     same_as={"scikit-learn": "log_loss, unless something true had the probability 0"},
 )

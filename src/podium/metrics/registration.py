@@ -76,6 +76,7 @@ def jacobian_determinants(
     perfect=None,
     symmetric=False,
     empty={"no voxels": UNDEFINED},
+    also_called=("folding", "negative_jacobian"),
     formula="|{x: det(I + ∇u(x)) ≤ 0}| / voxels",
     same_as={"NumPy": "linalg.det of the identity plus gradient of the field"},
 )

@@ -42,7 +42,11 @@ _ERROR: dict[str, Any] = {
 
 
 @declare(
-    title="Mean absolute error", **_ERROR, formula="Σ |p_i − r_i| / n", same_as={"scikit-learn": "mean_absolute_error"}
+    title="Mean absolute error",
+    **_ERROR,
+    also_called=("mae",),
+    formula="Σ |p_i − r_i| / n",
+    same_as={"scikit-learn": "mean_absolute_error"},
 )
 def mean_absolute_error(
     reference: npt.ArrayLike, prediction: npt.ArrayLike, *, weights: npt.ArrayLike | None = None
@@ -61,6 +65,7 @@ def mean_absolute_error(
 @declare(
     title="Root mean square error",
     **_ERROR,
+    also_called=("rmse", "root_mean_squared_error"),
     formula="√(Σ (p_i − r_i)² / n)",
     same_as={"scikit-learn": "root_mean_squared_error"},
 )
@@ -114,6 +119,7 @@ def median_absolute_error(
 @declare(
     title="Within-subject coefficient of variation",
     **_ERROR,
+    also_called=("cv", "wcv"),
     formula="√(Σ (d_i / m_i)² / 2n), d_i the difference and m_i the mean of a pair",
     same_as={},
 )
@@ -151,6 +157,7 @@ def coefficient_of_variation(
     perfect=1.0,
     symmetric=False,
     empty={"no samples": UNDEFINED, "constant": UNDEFINED},
+    also_called=("r2", "r_squared"),
     formula="1 − Σ (p_i − r_i)² / Σ (r_i − r̄)²",
     same_as={"scikit-learn": "r2_score, unless the reference is constant"},
 )
@@ -205,6 +212,7 @@ def bias(reference: npt.ArrayLike, prediction: npt.ArrayLike, *, weights: npt.Ar
     perfect=1.0,
     symmetric=True,
     empty={"no samples": UNDEFINED, "constant": UNDEFINED},
+    also_called=("pearson", "pcc", "pearsonr"),
     formula="Σ (r_i − r̄)(p_i − p̄) / √(Σ (r_i − r̄)² · Σ (p_i − p̄)²)",
     same_as={"SciPy": "stats.pearsonr, unless a side is constant"},
 )

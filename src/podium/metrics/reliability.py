@@ -22,6 +22,7 @@ Floats = npt.NDArray[np.float64]
 @declare(
     title="Expected calibration error",
     **LOSS,
+    also_called=("ece",),
     formula="Σ_b n_b/n · |mean probability − share of positives|, bins b of equal width",
     same_as={"TorchMetrics": "calibration_error with task='binary', norm='l1', unless one is 1 or rounds to an edge"},
 )

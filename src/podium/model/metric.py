@@ -75,6 +75,8 @@ class Metric(Generic[P, R]):
         How it is computed, in one line.
     same_as
         What gives the same number: by name of the peer, what to call there, and when.
+    also_called
+        Other names that the field has for it, which lead to it and are no names of it; several metrics may share one.
     check
         Takes the options of a call and raises where one is not to be used, so that this is said of empty data too.
     """
@@ -92,6 +94,7 @@ class Metric(Generic[P, R]):
     empty: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     formula: str = ""
     same_as: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    also_called: tuple[str, ...] = ()
     check: Callable[..., None] | None = None
 
     def __post_init__(self) -> None:
