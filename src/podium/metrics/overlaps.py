@@ -78,7 +78,8 @@ def overlap(
     reference, prediction
         Label maps, or arrays of whole numbers, of the same 2-D or 3-D shape.
     regions
-        Name and labels of each region.
+        Name and labels of each region. One whose labels are in neither map is empty on both sides (`Overlap.empty`),
+        and a metric of it is what it declares for that: 1 for Dice.
     spacing_mm
         Millimetres per axis; by default the reference's, or 1 for arrays.
     """
