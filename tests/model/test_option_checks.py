@@ -18,7 +18,7 @@ WORDS = Literal["linear", "step"]
     ("kind", "values"),
     [
         (float, (1, 1.5, -math.inf, math.nan, np.float32(1), np.int8(1), np.array(1.0), Fraction(1, 2))),
-        (int, (1, -3, np.uint8(2), np.array(2))),
+        (int, (1, -3, np.uint8(2), np.array(2), 2.0, np.float32(2))),
         (bool, (True, False, np.True_)),
         (WORDS, ("linear", np.str_("step"))),
         (WORDS | None, ("linear", None)),
@@ -38,7 +38,7 @@ def test_what_fits_is_taken(kind, values):
     ("kind", "values", "words"),
     [
         (float, ("1", None, [1.0], True, 1j, np.array([1.0]), {}, np.datetime64("2026-01-01"), object()), "a number"),
-        (int, (1.0, "1", None, True, np.float64(2), [1]), "a whole number"),
+        (int, (1.5, "1", None, True, np.float64(2.5), [1], np.nan, np.inf, 1j), "a whole number"),
         (bool, (1, 0, "yes", None, np.array([True])), "True or False"),
         (WORDS, ("cubic", 1, None, ["linear"], np.array(["linear", "step"]), b"step"), "'linear' or 'step'"),
         (WORDS | None, ("cubic", 1), "'linear' or 'step'"),

@@ -110,6 +110,7 @@ def displacement_error(
     matrices = _per_pixel(as_numbers(transforms), as_numbers(scaling))
     if width < 1:
         raise InputError(f"a row has at least one pixel, not {width}")
+    width = int(width)
     if not isinstance(frames, Iterable):
         raise InputError(f"frames are displacements in turn, not {frames!r:.60}")
     total, pixels, seen = 0.0, None, 0

@@ -64,7 +64,7 @@ def expected_calibration_error(
 
 def calibration_gaps(truth: Floats, chances: Floats, weight: Floats, bins: int) -> Floats:
     """Return Σ over bins of |Σ w · (probability − truth)|, over Σ w."""
-    bin_of = _bin_of(chances, bins)
+    bin_of, bins = _bin_of(chances, bins), int(bins)
     gap = weight * (chances - truth)
     total = sum(np.abs(np.where(bin_of == number, gap, 0.0).sum(axis=-1)) for number in range(bins))
     return quotient(total, weight.sum(axis=-1))
@@ -75,7 +75,7 @@ def _bin_of(chances: Floats, bins: int) -> npt.NDArray[np.intp]:
     check_option("bins", int, bins)
     if bins < 1:
         raise InputError(f"bins is a whole number from 1, not {bins}")
-    return np.minimum(np.searchsorted(np.arange(bins + 1) / bins, chances, side="right") - 1, bins - 1)
+    return np.minimum(np.searchsorted(np.arange(bins + 1) / bins, chances, side="right") - 1, int(bins) - 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,7 +116,7 @@ def calibration(reference: npt.ArrayLike, prediction: npt.ArrayLike, *, bins: in
     if truth.ndim != 1 or chances.ndim != 1:
         raise InputError(f"one row of samples is expected, not {truth.shape} and {chances.shape}")
     error = float(calibration_gaps(truth, chances, weight, bins))
-    bin_of = _bin_of(chances, bins)
+    bin_of, bins = _bin_of(chances, bins), int(bins)
     count = np.bincount(bin_of, minlength=bins).astype(np.int64)
     chance, share = (quotient(np.bincount(bin_of, values, minlength=bins), count) for values in (chances, truth))
     if not chances.size:

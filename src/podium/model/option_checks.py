@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
@@ -53,12 +53,14 @@ def _fits(kind: Any, value: Any) -> bool:
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if kind in (Sequence[float], Sequence[int]):
-        members = value if isinstance(value, list | tuple | range | np.ndarray) else None
-        return members is not None and all(_fits(get_args(kind)[0], member) for member in members)
+        if isinstance(value, list | tuple | np.ndarray):
+            return all(_fits(get_args(kind)[0], member) for member in value)
+        return isinstance(value, Iterable) and not isinstance(value, str | bytes | np.generic | Mapping | Set)
     if kind is bool:
         return isinstance(value, bool | np.bool_)
     if kind is NoneType:
         return value is None
     if kind in (int, float):
-        return isinstance(value, Integral if kind is int else Real) and not isinstance(value, bool | np.bool_)
+        number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+        return number and (kind is float or isinstance(value, Integral) or float(value).is_integer())
     return isinstance(value, str) and value in get_args(kind)
