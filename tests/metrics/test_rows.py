@@ -2,9 +2,11 @@
 
 from decimal import Decimal
 
+import laws
 import numpy as np
 import pytest
 
+from podium import metrics as m
 from podium.metrics import (
     BinaryCounts,
     accuracy,
@@ -96,3 +98,42 @@ def test_weights_and_subjects_are_checked_alike():
         mean_over_defined(["a"])
     with pytest.raises(InputError):
         mean_over_defined([1.0], ["a"])
+
+
+TWO = np.stack([np.eye(4)] * 2)
+IMAGE = np.random.default_rng(0).random((12, 12))
+BESIDE = {
+    "intraclass_correlations": m.intraclass_correlations,
+    "their confidence": lambda value: m.intraclass_correlations([[1, 2], [2, 3], [4, 4]], confidence=value),
+    "calibration": lambda value: m.calibration([0, 1, 1], value),
+    "its bins": lambda value: m.calibration([0, 1, 1], SCORES, bins=value),
+    "kappas": m.kappas,
+    "their disagreement": lambda value: m.kappas([[1, 2], [3, 4]], disagreement=value),
+    "structural_similarity_map": lambda value: m.structural_similarity_map(IMAGE, value, data_range=1.0),
+    "its range": lambda value: m.structural_similarity_map(IMAGE, IMAGE, data_range=value),
+    "its sigma": lambda value: m.structural_similarity_map(IMAGE, IMAGE, data_range=1.0, sigma=value),
+    "jacobian_determinants": m.jacobian_determinants,
+    "their differences": lambda value: m.jacobian_determinants(np.zeros((2, 4, 4)), differences=value),
+    "bland_altman": lambda value: m.bland_altman([1, 2], value),
+    "delong_covariance": lambda value: m.delong_covariance([0, 1, 1], value),
+    "its reference": lambda value: m.delong_covariance(value, SCORES),
+    "one_against_rest": lambda value: m.one_against_rest([0, 1], value),
+    "classes of it": lambda value: m.one_against_rest(value, [[1, 0], [0, 1]]),
+    "landmark_errors": lambda value: m.landmark_errors(value, value),
+    "relative_transforms": lambda value: m.relative_transforms(TWO, np.eye(4), to=value),
+    "BinaryCounts.between": lambda value: m.BinaryCounts.between(value, [0, 1]),
+    "BinaryCounts.of": m.BinaryCounts.of,
+    "ClassCounts.of": m.ClassCounts.of,
+    "f1_scores": m.f1_scores,
+    "confusion_matrix": lambda value: m.confusion_matrix(value, value),
+    "matthews_correlations": m.matthews_correlations,
+    "weights of mean_over_defined": lambda value: m.mean_over_defined([1.0], value),
+}
+"""What is beside the registry, by what is given a value."""
+
+
+@pytest.mark.parametrize("what", laws.HOSTILE)
+@pytest.mark.parametrize("call", BESIDE)
+def test_what_is_beside_the_registry_refuses_the_same(call, what):
+    with pytest.raises(InputError):
+        BESIDE[call](laws.HOSTILE[what])

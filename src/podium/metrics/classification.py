@@ -140,6 +140,11 @@ def f1_scores(counts: ClassCounts) -> Floats:
     >>> f1_scores(ClassCounts.of([[8, 2], [1, 9]])).round(4)
     array([0.8421, 0.8571])
     """
+    if not isinstance(counts, ClassCounts | BinaryCounts):
+        raise InputError(
+            f"F1 is of counts, not of {type(counts).__name__}",
+            advice="Call f1_scores(ClassCounts.of(confusion_matrix(reference, prediction)))",
+        )
     twice = 2 * np.asarray(counts.true_positives, np.float64)
     return quotient(twice, twice + counts.false_positives + counts.false_negatives)
 
@@ -149,9 +154,11 @@ def mean_over_defined(values: npt.ArrayLike, weights: npt.ArrayLike = 1.0) -> Fl
 
     Weights, such as how many samples each class has, make it a weighted mean.
     """
-    numbers = as_numbers(values)
+    numbers, given = as_numbers(values), as_numbers(weights)
+    if not ((given >= 0) & (given < np.inf)).all():
+        raise InputError("weights must be finite numbers from 0")
     defined = ~np.isnan(numbers)
-    weight = np.where(defined, as_numbers(weights), 0.0)
+    weight = np.where(defined, given, 0.0)
     return quotient((np.where(defined, numbers, 0) * weight).sum(axis=-1), weight.sum(axis=-1))
 
 
