@@ -92,11 +92,12 @@ def get_metric(name: str) -> Metric[..., Any]:
     Traceback (most recent call last):
     podium.model.errors.InputError: there is no metric called 'hd95'. Did you mean 'hausdorff_distance_95'?
     """
-    known = {metric.name: metric for metric in metrics()}
-    if name not in known:
-        advice = meant_by(name, known.values()) or nearest(name, known)
+    import podium.metrics  # noqa: F401  # declares every metric
+
+    if name not in _REGISTRY:
+        advice = meant_by(name, _REGISTRY.values()) or nearest(name, _REGISTRY)
         raise InputError(f"there is no metric called {name!r}", advice=advice)
-    return known[name]
+    return _REGISTRY[name]
 
 
 def meant_by(name: str, known: Iterable[Metric[..., Any]]) -> str | None:

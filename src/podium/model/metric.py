@@ -128,15 +128,6 @@ class Metric(Generic[P, R]):
         return self.function(*args, **kwargs)
 
     @cached_property
-    def _kind(self) -> type | None:
-        """Return the type of the first argument, if that is a measured pair and no array: it has ways to be made."""
-        names = getattr(self.function, "__globals__", {})
-        for parameter in inspect.signature(self.function).parameters.values():
-            kind = names.get(parameter.annotation) if isinstance(parameter.annotation, str) else parameter.annotation
-            return kind if isinstance(kind, type) and _makers(kind) else None
-        return None
-
-    @cached_property
     def _options(self) -> Mapping[str, Any]:
         """Return the types of the options."""
         keywords = {
@@ -152,6 +143,15 @@ class Metric(Generic[P, R]):
             return get_type_hints(SimpleNamespace(__annotations__={"it": annotation}), names)["it"]
         except (NameError, TypeError):  # a type that is there for type checkers only
             return Any
+
+    @cached_property
+    def _kind(self) -> type | None:
+        """Return the type of the first argument, if that is a measured pair and no array: it has ways to be made."""
+        names = getattr(self.function, "__globals__", {})
+        for parameter in inspect.signature(self.function).parameters.values():
+            kind = names.get(parameter.annotation) if isinstance(parameter.annotation, str) else parameter.annotation
+            return kind if isinstance(kind, type) and _makers(kind) else None
+        return None
 
     def _misuse(self, *given: Any) -> InputError:
         assert self._kind is not None
