@@ -28,6 +28,7 @@ def test_one_tells_everything(run, metric):
     assert metric.formula
     for word in (*metric.formula.split(), *metric.empty, *metric.same_as, *" ".join(metric.same_as.values()).split()):
         assert word in shown
+    assert " ".join(f"also called {', '.join(metric.also_called)}".split()) in shown or not metric.also_called
     assert ("same as no peer that was tried" in shown) == (not metric.same_as)
     if any(math.isnan(value) for value in metric.empty.values()):
         assert "undefined" in shown
@@ -62,13 +63,27 @@ def test_programs_read_the_same(run):
         assert shown["formula"] == metric.formula
         assert shown["direction"] == metric.direction.value
         assert shown["same_as"] == dict(metric.same_as)
+        assert shown["also_called"] == list(metric.also_called)
         assert (shown["maximum"] is None) == math.isinf(metric.maximum)
         for case, value in metric.empty.items():
             expected = {"value": value} if math.isfinite(value) else {"value": None}
             assert expected.items() <= shown["empty"][case].items()
+        if metric.perfect is None:
+            assert shown["perfect"] == {"value": None, "status": "depends on the reference"}
+        elif math.isinf(metric.perfect):
+            assert shown["perfect"] == {"value": None, "status": "infinite"}
+        else:
+            assert shown["perfect"] == {"value": metric.perfect}
     assert json.loads(run("metrics", "dice", "--json").stdout) == {"dice": document["dice"]}
     assert document["hausdorff_distance"]["empty"]["reference"] == {"value": None, "status": "infinite"}
     assert document["sensitivity"]["empty"]["reference"] == {"value": None, "status": "undefined"}
+
+
+def test_a_name_of_the_field_leads_to_the_metric(run):
+    result = run("metrics", "cldice")
+    assert result.exit_code == 1
+    assert "Did you mean 'centreline_dice'?" in result.output
+    assert run("metrics", "centreline_dice").exit_code == 0
 
 
 def test_a_misspelt_name_is_recognised(run):

@@ -139,5 +139,5 @@ def test_bad_ratings():
             intraclass_correlations(ratings)
     with pytest.raises(InputError, match="confidence"):
         intraclass_correlations(SHROUT, confidence=95)
-    with pytest.raises(InputError, match="no form"):
+    with pytest.raises(InputError, match="form is '1,1'"):
         intraclass_correlation([1, 2], [1, 2], form="A,1")

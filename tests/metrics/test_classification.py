@@ -7,6 +7,7 @@ import peers
 import pytest
 
 from podium.metrics import (
+    BinaryCounts,
     ClassCounts,
     accuracy,
     balanced_accuracy,
@@ -64,12 +65,30 @@ def test_counts_keep_leading_axes():
 
 
 def test_bad_classes():
-    with pytest.raises(InputError, match="2 true and 1 predicted"):
+    with pytest.raises(InputError, match="as many samples"):
         confusion_matrix([0, 1], [0])
-    with pytest.raises(InputError, match="2 true and 1 predicted"):
+    with pytest.raises(InputError, match="as many samples"):
         error_rate([0, 1], [0])
     with pytest.raises(InputError, match="is not one of the classes 0, 1"):
         confusion_matrix([0, 1], [0, 2], classes=[0, 1])
+    for classes in (5, "01", ["a", "b"], [[0, 1]], {0, 1}):
+        with pytest.raises(InputError, match=r"classes are a list|among the values"):
+            confusion_matrix([0, 1], [0, 1], classes=classes)
+    assert confusion_matrix([], [], classes=["a", "b"]).tolist() == [[0, 0], [0, 0]]
+
+
+@pytest.mark.parametrize("confusion", [5, "a", [[1, 2]], [[1, -1], [0, 1]], [[np.nan]], [["a"]], [[1], [1, 2]], [[1j]]])
+def test_bad_matrices(confusion):
+    for measure in (ClassCounts.of, BinaryCounts.of, matthews_correlations, kappas):
+        with pytest.raises(InputError):
+            measure(confusion)
+
+
+def test_a_missing_class_is_no_class():
+    for measure in (accuracy, error_rate, confusion_matrix, cohen_kappa):
+        for sides in (([1, np.nan], [1, np.nan]), ([1, 2], [1, np.inf]), ([1, None], [1, None]), (["a", None],) * 2):
+            with pytest.raises(InputError, match=r"a class is not a finite number|among the values"):
+                measure(*sides)
 
 
 def test_sets_of_weights_make_a_stack_of_matrices():
@@ -82,6 +101,23 @@ def test_sets_of_weights_make_a_stack_of_matrices():
         repeated = (np.repeat(side, weights[place]) for side in (reference, prediction))
         np.testing.assert_array_equal(matrices[place], confusion_matrix(*repeated, classes=[3, 1, 0, 2, 7]))
     assert confusion_matrix([], [], classes=[0, 1], weights=np.zeros((3, 0))).tolist() == [[[0, 0], [0, 0]]] * 3
+
+
+def test_sets_of_samples_make_a_stack_of_matrices():
+    generator = np.random.default_rng(2)
+    reference, prediction = generator.integers(0, 4, (3, 1, 20)), generator.integers(0, 3, (2, 20))
+    weights = generator.integers(0, 3, (5, 1, 1, 20))
+    matrices = confusion_matrix(reference, prediction)
+    weighted = confusion_matrix(reference, prediction, weights=weights)
+    assert matrices.shape == (3, 2, 4, 4)
+    assert matrices.dtype == np.int64
+    assert weighted.shape == (5, 3, 2, 4, 4)
+    for i, j in np.ndindex(3, 2):
+        sides = reference[i, 0], prediction[j]
+        np.testing.assert_array_equal(matrices[i, j], confusion_matrix(*sides, classes=range(4)))
+        for k in range(5):
+            alone = confusion_matrix(*sides, classes=range(4), weights=weights[k, 0, 0])
+            np.testing.assert_array_equal(weighted[k, i, j], alone)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -147,6 +183,10 @@ def test_the_order_of_grades_counts():
     value = cohen_kappa(reference, prediction, classes=grades, disagreement="quadratic")
     numbers = [[grades.index(name) for name in side] for side in (reference, prediction)]
     assert value == cohen_kappa(*numbers, disagreement="quadratic")
-    assert value != cohen_kappa(reference, prediction, disagreement="quadratic")
+    for disagreement in ("linear", "quadratic"):
+        for sides in ((reference, prediction), (np.array(reference, object), prediction)):
+            with pytest.raises(InputError, match="Give classes=, from the lowest grade"):
+                cohen_kappa(*sides, disagreement=disagreement)
+    assert cohen_kappa(reference, prediction) == cohen_kappa(*numbers)
     with pytest.raises(InputError, match="'any', 'linear' or 'quadratic'"):
         cohen_kappa([0, 1], [0, 1], disagreement="cubic")

@@ -120,7 +120,7 @@ def test_sets_of_weights():
 
 
 def test_bad_decisions():
-    with pytest.raises(InputError, match="must be 0 or 1 on both sides"):
+    with pytest.raises(InputError, match=r"the prediction must be 0 or 1 .* threshold first"):
         BinaryCounts.between([0, 1], [0.2, 0.9])
     for beta in (0, -1, np.inf):
         with pytest.raises(InputError, match="β"):

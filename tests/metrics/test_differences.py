@@ -26,8 +26,11 @@ def overlap(metric, one, two):
     return m.get_metric(metric)(m.Overlap.between(one, two))
 
 
-def surface(metric, one, two, boundary="voxel", spacing=1.0, **options):
-    distances = m.SurfaceDistances.between(one, two, spacing_mm=spacing, boundary=boundary)
+PEERS_BOUNDARY = "voxel"
+
+
+def surface(metric, one, two, boundary=None, spacing=1.0, **options):
+    distances = m.SurfaceDistances.between(one, two, spacing_mm=spacing, boundary=boundary or PEERS_BOUNDARY)
     return m.get_metric(metric)(distances, **options)
 
 
@@ -113,11 +116,11 @@ DIFFERENCES = {
         lambda: peers.monai(NONE, NONE, ONES)["hausdorff"],
         lambda: surface("hausdorff_distance", NONE, NONE),
     ),
-    ("hausdorff_distance", "SimpleITK", "a cube of 7 with a hole of one voxel"): (
+    ("hausdorff_distance", "SimpleITK", 'a cube of 7 with a hole of one voxel, `boundary="voxel"`'): (
         lambda: peers.simpleitk_hausdorff(CUBE, HOLLOW)[0],
         lambda: surface("hausdorff_distance", CUBE, HOLLOW),
     ),
-    ("hausdorff_distance", "scikit-image", "a cube of 7 with a hole of one voxel"): (
+    ("hausdorff_distance", "scikit-image", 'a cube of 7 with a hole of one voxel, `boundary="voxel"`'): (
         lambda: peers.skimage_module("metrics").hausdorff_distance(CUBE, HOLLOW),
         lambda: surface("hausdorff_distance", CUBE, HOLLOW),
     ),
@@ -131,7 +134,7 @@ DIFFERENCES = {
             m.normed_surface_distances(*far_points(), norm="chessboard", regions={"x": 1}, spacing_mm=2.0)["x"]
         ),
     ),
-    ("average_symmetric_surface_distance", "SimpleITK", "a cube of 7, shifted by a voxel"): (
+    ("average_symmetric_surface_distance", "SimpleITK", 'a cube of 7, shifted by a voxel, `boundary="voxel"`'): (
         lambda: peers.simpleitk_hausdorff(CUBE, SHIFTED)[1],
         lambda: surface("average_symmetric_surface_distance", CUBE, SHIFTED),
     ),
@@ -257,6 +260,28 @@ def test_a_peer_differs_as_the_page_says(difference):
         said = "an error"
     assert (said, shown(ours(), "undefined")) == lines()[difference]
     assert said != shown(ours(), "NaN")
+
+
+def test_a_line_that_needs_another_boundary_than_the_default_says_so(monkeypatch):
+    monkeypatch.setitem(globals(), "PEERS_BOUNDARY", "surfel")
+    differing = set()
+    for (metric, peer, given), (_, ours) in DIFFERENCES.items():
+        by_default = shown(ours(), "undefined")
+        if by_default != lines()[metric, peer, given][1]:
+            assert 'boundary="voxel"' in given
+            differing.add(by_default)
+    assert differing == {"3", "0.3344"}
+    paragraph = PAGE.read_text().partition("Surface distances of this table")[2].partition("\n\n")[0]
+    assert all(re.search(rf"\b{re.escape(number)}\b", paragraph) for number in differing)
+
+
+def test_a_region_in_neither_map_has_what_is_declared_for_nothing():
+    maps = np.ones((2, 3, 3), np.uint8)
+    absent = m.overlap(*maps, regions={"absent": 9})["absent"]
+    assert absent.empty == "both"
+    assert m.dice(absent) == m.dice.empty["both"] == 1
+    page = " ".join(PAGE.read_text().split())
+    assert "A region whose labels are in neither of two maps is empty on both sides" in page
 
 
 def test_every_metric_is_on_the_page():

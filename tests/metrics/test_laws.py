@@ -67,6 +67,14 @@ BROKEN = {
         ),
         family="regression",
     ),
+    laws.refuses_hostile_options: planted(lambda reference, prediction, *, beta=1.0: 0.0, family="regression"),
+    laws.refuses_hostile_arrays: planted(
+        lambda reference, prediction: float(np.abs(np.subtract(reference, prediction)).mean()), family="regression"
+    ),
+    laws.has_its_samples_along_the_last_axis: planted(
+        lambda reference, prediction: float(np.mean(np.ravel(reference) == np.ravel(prediction))),
+        family="classification",
+    ),
     laws.does_not_depend_on_layout_threads_or_calls: planted(lambda overlap: dice(overlap) / (2 + next(_CALLS))),
 }
 

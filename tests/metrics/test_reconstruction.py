@@ -2,6 +2,7 @@
 
 import tracemalloc
 
+import laws
 import numpy as np
 import pytest
 
@@ -142,3 +143,29 @@ def test_bad_transforms():
         landmark_displacements(true, [[3, 1, 1]], scaling=SCALING)
     with pytest.raises(InputError, match="shape"):
         landmark_displacements(true, [[3, 1]], scaling=SCALING)
+
+
+@pytest.mark.parametrize("what", laws.HOSTILE_ARRAYS)
+def test_what_is_no_transform_is_refused(what):
+    hostile, true = laws.HOSTILE_ARRAYS[what], np.stack([np.eye(4)] * 2)
+    for measure in (
+        lambda: transform_error(hostile(true), true, scaling=SCALING, shape=(2, 3)),
+        lambda: transform_error(true, hostile(true), scaling=SCALING, shape=(2, 3)),
+        lambda: transform_error(true, true, scaling=hostile(SCALING), shape=(2, 3)),
+        lambda: displacement_error(hostile(true), displacements(true, 2, 3), scaling=SCALING, width=3),
+        lambda: displacement_error(true, [hostile(f) for f in displacements(true, 2, 3)], scaling=SCALING, width=3),
+        lambda: relative_transforms(hostile(true), np.eye(4), to="first"),
+        lambda: landmark_displacements(true, hostile(np.ones((2, 3))), scaling=SCALING),
+    ):
+        with pytest.raises(InputError):
+            measure()
+
+
+def test_frames_and_their_shape_are_checked():
+    true = np.stack([np.eye(4)] * 2)
+    for frames in (None, 5, "ab"):
+        with pytest.raises(InputError):
+            displacement_error(true, frames, scaling=SCALING, width=3)
+    for shape in ((2,), (2, 3, 4), (2.5, 3), (0, 3), "23", None):
+        with pytest.raises(InputError, match=r"height and width|among the values"):
+            transform_error(true, true, scaling=SCALING, shape=shape)

@@ -2,6 +2,7 @@
 
 from itertools import product
 
+import laws
 import numpy as np
 import pytest
 
@@ -92,3 +93,11 @@ def test_bad_fields():
     ):
         with pytest.raises(InputError, match=message):
             folded_share(field, **options)
+
+
+@pytest.mark.parametrize("what", laws.HOSTILE_ARRAYS)
+def test_what_is_no_field_is_refused(what):
+    hostile = laws.HOSTILE_ARRAYS[what](np.ones((2, 4, 4)))
+    for measure in (folded_share, jacobian_determinants):
+        with pytest.raises(InputError):
+            measure(hostile)

@@ -89,8 +89,11 @@ def test_empty_and_bad():
     assert facts.count.tolist() == [0, 0, 0]
     assert np.isnan([facts.error, facts.largest_gap, facts.expected_of_calibrated]).all()
     assert np.isnan(calibration([1], [0.9], bins=2).share[0])
+    assert calibration([1], [0.9], bins=2.0).error == calibration([1], [0.9], bins=2).error
     for bins in (0, 2.5):
-        with pytest.raises(InputError, match="number of bins"):
+        with pytest.raises(InputError, match="bins is a whole number"):
             expected_calibration_error([0, 1], [0.1, 0.9], bins=bins)
     with pytest.raises(InputError, match="between 0 and 1"):
         calibration([0, 1], [0.1, 1.9])
+    with pytest.raises(InputError, match="one row of samples"):
+        calibration([[0, 1], [1, 0]], [[0.1, 0.9], [0.2, 0.8]])

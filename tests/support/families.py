@@ -36,7 +36,7 @@ class Family:
     `measure` calls a metric; `pairs` yields references and predictions; `equivalents` yields pairs that must give the
     same value; `nothing` makes the pair of each empty case; `scaled` measures with all lengths multiplied;
     `exchangeable` says whether a prediction may stand in the place of a reference; `weighted`, whether rows (first
-    axis) take weights.
+    axis) take weights; `values`, whether both sides are arrays that the metric itself is given.
     """
 
     measure: Callable[..., float]
@@ -46,6 +46,7 @@ class Family:
     scaled: Callable[..., float] | None = None
     exchangeable: bool = True
     weighted: bool = False
+    values: bool = False
 
 
 SPACING = (0.7, 1.3, 2.9)
@@ -142,7 +143,9 @@ def _of_decisions(metric: Metric, reference: Any, prediction: Any, **arguments: 
 
 
 def _of_class_scores(metric: Metric, reference: Any, prediction: Any, **arguments: Any) -> Any:
-    return metric(reference, prediction if np.ndim(prediction) == 2 else np.eye(3)[prediction], **arguments)
+    if isinstance(prediction, np.ndarray) and prediction.ndim == 1:
+        prediction = np.eye(3)[prediction]
+    return metric(reference, prediction, **arguments)
 
 
 def _field_pairs() -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -278,9 +281,10 @@ FAMILIES: dict[str, list[Family]] = {
             _shuffled,
             {"no samples": ([], []), "constant": ([1, 1, 1], [1, 2, 3])},
             weighted=True,
+            values=True,
         )
     ],
-    "classification": [Family(_call, _class_pairs, _shuffled, {"no samples": ([], [])}, weighted=True)],
+    "classification": [Family(_call, _class_pairs, _shuffled, {"no samples": ([], [])}, weighted=True, values=True)],
     "class agreement": [
         Family(
             _call,
@@ -288,6 +292,7 @@ FAMILIES: dict[str, list[Family]] = {
             _shuffled,
             {"no samples": ([], []), "one class": ([1, 1], [1, 1])},
             weighted=True,
+            values=True,
         )
     ],
     "decisions": [
@@ -304,6 +309,7 @@ FAMILIES: dict[str, list[Family]] = {
                 "nothing positive on either side": ([0, 0], [0, 0]),
             },
             weighted=True,
+            values=True,
         )
     ],
     "probabilities": [
@@ -318,6 +324,7 @@ FAMILIES: dict[str, list[Family]] = {
             },
             exchangeable=False,
             weighted=True,
+            values=True,
         )
     ],
     "class probabilities": [
@@ -328,6 +335,7 @@ FAMILIES: dict[str, list[Family]] = {
             {"no samples": (np.zeros(0, int), np.zeros((0, 3)))},
             exchangeable=False,
             weighted=True,
+            values=True,
         )
     ],
     "deformations": [
@@ -346,6 +354,7 @@ FAMILIES: dict[str, list[Family]] = {
             _image_pairs,
             _mirrored,
             {"no voxels": (np.zeros((0, 3)), np.zeros((0, 3)))},
+            values=True,
         )
     ],
     "instances": [Family(_by_instances, _instance_pairs, _turned, _NOTHING)],
@@ -362,6 +371,7 @@ FAMILIES: dict[str, list[Family]] = {
             {"no landmarks": (np.zeros((0, 3)), np.zeros((0, 3)))},
             lambda metric, a, b, factor: metric(a * factor, b * factor),
             weighted=True,
+            values=True,
         )
     ],
     "reconstruction": [

@@ -165,6 +165,90 @@ def refuses_bad_options(metric: Metric) -> None:
                 raise AssertionError(f"{option}={value} is taken, of {pair}")
 
 
+HOSTILE: dict[str, Any] = {
+    "text": "1",
+    "bytes": b"1",
+    "nothing": None,
+    "lists of unequal length": [[1.0], [1.0, 2.0]],
+    "NaN": math.nan,
+    "a complex number": 1j,
+    "a date": np.datetime64("2026-01-01"),
+    "a mapping": {"a": 1},
+    "an object": object(),
+}
+"""Values that no option can have, whatever it is; but nothing, where its type says so."""
+
+
+def refuses_hostile_options(metric: Metric) -> None:
+    parameters = inspect.signature(metric.function).parameters.values()
+    for family in FAMILIES[metric.family]:
+        for pair in (next(family.pairs()), *family.nothing.values()):
+            for option in (p for p in parameters if p.kind is p.KEYWORD_ONLY):
+                for what, value in HOSTILE.items():
+                    if value is not None or "None" not in str(option.annotation):
+                        _refused(f"{what} as {option.name}", family, metric, *pair, **{option.name: value})
+
+
+HOSTILE_ARRAYS = {
+    "complex numbers": lambda array: array + 1j,
+    "dates": lambda array: array.astype(np.int64).astype("datetime64[D]"),
+    "durations": lambda array: array.astype(np.int64).astype("timedelta64[D]"),
+    "text on one side": lambda array: array.astype(str),
+    "objects": lambda array: np.where(np.arange(array.size).reshape(array.shape) > 0, array.astype(object), None),
+    "NaN": lambda array: np.where(np.arange(array.size).reshape(array.shape) > 0, array, np.nan),
+    "infinity": lambda array: np.where(np.arange(array.size).reshape(array.shape) > 0, array, np.inf),
+    "lists of unequal length": lambda array: [*array.tolist(), [array.tolist()]],
+    "records": lambda array: array.astype([("a", float)]),
+}
+"""Arrays of what cannot be measured, of the shape of those that can."""
+
+
+def refuses_hostile_arrays(metric: Metric) -> None:
+    for family in FAMILIES[metric.family]:
+        if not family.values:
+            continue
+        reference, prediction = list(family.pairs())[-1]
+        for what, changed in HOSTILE_ARRAYS.items():
+            _refused(f"a reference of {what}", family, metric, changed(reference), prediction)
+            _refused(f"a prediction of {what}", family, metric, reference, changed(prediction))
+            if "one side" not in what:
+                _refused(f"{what} on both sides", family, metric, changed(reference), changed(prediction))
+
+
+def has_its_samples_along_the_last_axis(metric: Metric) -> None:
+    """Axes before the last are sets; a column is no set of single samples, and refused with its cure."""
+    for family, reference, prediction in _cases(metric):
+        if not family.values or reference.ndim != 1 or len(reference) == 1:
+            continue
+        column = reference[:, None]
+        for sides in ((column, prediction), (column, column), (column, prediction.reshape(len(column), -1))):
+            _refused("a column", family, metric, *sides, saying=".ravel()")
+        if prediction.ndim != 1:
+            continue
+        _refused("a column", family, metric, reference, prediction[:, None], saying=".ravel()")
+        sets = np.stack([reference, reference[::-1]]), np.stack([prediction, prediction])
+        values = family.measure(metric, *sets)
+        assert np.shape(values) == (2,), f"{np.shape(values)} values for 2 sets of samples"
+        for value, *sides in zip(values, *sets, strict=True):
+            alone = family.measure(metric, *sides)
+            assert _same(float(value), float(alone)), f"{value} of a set among others, {alone} alone"
+        _refused("2 sets beside 3", family, metric, sets[0], np.stack([prediction] * 3))
+
+
+def _refused(what: str, family: Family, metric: Metric, *sides: Any, saying: str = "", **options: Any) -> None:
+    """Check that a call is refused in one line of Podium's own, which says something."""
+    try:
+        value = family.measure(metric, *sides, **options)
+    except InputError as error:
+        refusal = str(error)
+    except Exception as error:
+        raise AssertionError(f"{what} ends in {type(error).__name__}: {error}") from error
+    else:
+        raise AssertionError(f"{what} gives {value}")
+    assert "\n" not in refusal, f"{what} is refused in several lines"
+    assert saying in refusal, f"{what} is refused without a word of {saying}: {refusal}"
+
+
 LAYOUTS = (
     np.asfortranarray,
     lambda array: np.repeat(array, 2, axis=-1)[..., ::2],
@@ -200,5 +284,8 @@ LAWS = (
     only_rises_with_tolerance,
     takes_weights_as_repetitions,
     refuses_bad_options,
+    refuses_hostile_options,
+    refuses_hostile_arrays,
+    has_its_samples_along_the_last_axis,
     does_not_depend_on_layout_threads_or_calls,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import typer
 
@@ -12,6 +13,13 @@ import typer
 def say(text: str) -> None:
     """Print to standard error, which is for people; standard output may be read by programs."""
     print(text, file=sys.stderr, flush=True)  # noqa: T201
+
+
+def print_json(document: Any) -> None:
+    """Print a document to standard output, as JSON that any program reads: what is not finite is null."""
+    from podium.io import json_text
+
+    typer.echo(json_text(document), nl=False)
 
 
 def counted(number: int, what: str) -> str:

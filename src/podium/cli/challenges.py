@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from podium.cli._console import failing_clearly
+from podium.cli._console import failing_clearly, print_json
 from podium.cli._options import Json
 
 if TYPE_CHECKING:
@@ -48,11 +48,9 @@ def challenges(
             return
         sections = guide_to(challenge, called=name)
     if as_json:
-        import json
-
         facts = {section.title.lower(): section.lines for section in sections}
         about = {"name": challenge.name, "title": challenge.title, "page": challenge.page, "rules": challenge.summary}
-        typer.echo(json.dumps(about | facts, indent=2, ensure_ascii=False))
+        print_json(about | facts)
     else:
         _tell(challenge, sections)
 
@@ -81,8 +79,6 @@ def _list(*, as_json: bool) -> None:
 
     listed = podium.list_challenges()
     if as_json:
-        import json
-
         document = {
             name: {
                 "title": kind.title,
@@ -92,7 +88,7 @@ def _list(*, as_json: bool) -> None:
             }
             for name, kind in listed.items()
         }
-        typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
+        print_json(document)
         return
     from rich.console import Console
     from rich.padding import Padding

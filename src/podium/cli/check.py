@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from podium.cli._console import counted, failing_clearly, say
+from podium.cli._console import counted, failing_clearly, print_json, say
 from podium.cli._options import Json, Name, Options, Rules, given_options
 
 if TYPE_CHECKING:
@@ -37,10 +37,8 @@ def check(
         problems = podium.check(name, predictions, truth=truth, rules=rules, options=given_options(option))
     refused = [problem for problem in problems if not problem.warning]
     if as_json:
-        import json
-
         lines = [{"file": p.file, "problem": p.what, "kind": _kind(p)} for p in problems]
-        typer.echo(json.dumps(lines, indent=2, ensure_ascii=False))
+        print_json(lines)
     else:
         if problems:
             _show(problems)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from podium import __version__
-from podium.cli._console import failing_clearly, say
+from podium.cli._console import failing_clearly, print_json, say
 from podium.cli._options import given_regions
 
 if TYPE_CHECKING:
@@ -141,7 +141,6 @@ def _number(value: float) -> str:
 
 
 def _print_json(reference: Path, prediction: Path, result: LabelMapComparison) -> None:
-    import json
     import math
 
     def written(value: float) -> dict[str, object]:
@@ -173,4 +172,4 @@ def _print_json(reference: Path, prediction: Path, result: LabelMapComparison) -
             for name, labels in result.regions.items()
         },
     }
-    typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
+    print_json(document)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from podium.cli._console import counted, failing_clearly, say
+from podium.cli._console import counted, failing_clearly, print_json, say
 from podium.cli._options import Jobs, Json, Level, given_regions
 from podium.cli.compare import Boundary
 
@@ -235,7 +235,6 @@ def _tell_failures(measured: Measurements) -> int:
 
 def _print_json(measured: Measurements) -> None:
     from podium import __version__
-    from podium.io import json_text
 
     document = {
         "podium": __version__,
@@ -248,4 +247,4 @@ def _print_json(measured: Measurements) -> None:
         "worst": measured.worst.to_dicts(),
         "cases": measured.cases.to_dicts(),
     }
-    typer.echo(json_text(document))
+    print_json(document)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from podium.cli._console import failing_clearly
+from podium.cli._console import failing_clearly, print_json
 from podium.cli._options import Json
 
 if TYPE_CHECKING:
@@ -28,9 +28,7 @@ def metrics(
 
         chosen = podium.metrics.metrics() if name is None else [podium.metrics.get_metric(name)]
     if as_json:
-        import json
-
-        typer.echo(json.dumps({metric.name: _document(metric) for metric in chosen}, indent=2, ensure_ascii=False))
+        print_json({metric.name: _document(metric) for metric in chosen})
     elif name is None:
         _print_families(chosen)
     else:
@@ -84,6 +82,8 @@ def _facts(metric: Metric[..., Any]) -> Iterator[tuple[str, str]]:
     cases = {"both": "both empty", "reference": "reference empty", "prediction": "prediction empty"}
     empty = ", ".join(f"{_number(value)} ({cases.get(case, case)})" for case, value in metric.empty.items())
     yield "empty", empty or "no exception"
+    if metric.also_called:
+        yield "also called", ", ".join(metric.also_called)
     for peer, call in metric.same_as.items():
         yield "same as", f"{peer}: {call}"
     if not metric.same_as:
@@ -112,6 +112,8 @@ def _document(metric: Metric[..., Any]) -> dict[str, object]:
             return {"value": value}
         return {"value": None, "status": "undefined" if math.isnan(value) else "infinite"}
 
+    depends = {"value": None, "status": "depends on the reference"}
+    perfect = depends if metric.perfect is None else written(metric.perfect)
     return {
         "title": metric.title,
         "family": metric.family,
@@ -120,10 +122,11 @@ def _document(metric: Metric[..., Any]) -> dict[str, object]:
         "minimum": metric.minimum if math.isfinite(metric.minimum) else None,
         "maximum": metric.maximum if math.isfinite(metric.maximum) else None,
         "direction": metric.direction.value,
-        "perfect": metric.perfect,
+        "perfect": perfect,
         "symmetric": metric.symmetric,
         "empty": {case: written(value) for case, value in metric.empty.items()},
         "same_as": dict(metric.same_as),
+        "also_called": list(metric.also_called),
         "call": _signature(metric),
         "description": inspect.getdoc(metric),
     }

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from podium.cli._console import failing_clearly, say
+from podium.cli._console import failing_clearly, print_json, say
 from podium.cli._options import (
     Adjust,
     Alpha,
@@ -137,10 +137,9 @@ def rank(
         if bootstrap:
             ranking.stability  # noqa: B018  # or say why nothing can be drawn anew
         if as_json:
-            from podium.io import json_text
             from podium.run import ranking_document_of
 
-            typer.echo(json_text(ranking_document_of(ranking)), nl=False)
+            print_json(ranking_document_of(ranking))
             return
         show_ranking(ranking)
         if not bootstrap and (interval != "bootstrap-t" or level != 0.95):

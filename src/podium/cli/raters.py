@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from podium.cli._console import failing_clearly, say
+from podium.cli._console import failing_clearly, print_json, say
 from podium.cli._options import Jobs, Json, Name, Options, Rules, given_options
 
 if TYPE_CHECKING:
@@ -70,11 +70,10 @@ def raters(
             )
         if as_json:
             from podium.challenges import get_challenge
-            from podium.io import json_text
             from podium.raters import survey_document
 
             challenge = get_challenge(name, edition=rules, **options)
-            typer.echo(json_text(survey_document(challenge, survey, truth=truth)), nl=False)
+            print_json(survey_document(challenge, survey, truth=truth))
         else:
             _show(podium.list_challenges()[name].title, survey)
         if out is not None:

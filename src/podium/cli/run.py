@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from podium.cli._console import failing_clearly, say
+from podium.cli._console import failing_clearly, print_json, say
 from podium.cli._options import Json, Name, Options, Rules, given_options
 
 if TYPE_CHECKING:
@@ -195,9 +195,7 @@ def run(
 def _tell(ran: AlgorithmRuns, *, as_json: bool, resumed: bool) -> None:
     """Show what came of it, to people or to a program, and say what went wrong, and where everything is."""
     if as_json:
-        from podium.io import json_text
-
-        typer.echo(json_text(ran.document), nl=False)
+        print_json(ran.document)
     else:
         _show(ran)
     for warning in ran.warnings:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from podium.cli._console import counted, failing_clearly, say
+from podium.cli._console import counted, failing_clearly, print_json, say
 from podium.cli._options import Json
 
 _SHOWN = 20
@@ -33,9 +33,7 @@ def verify(
         with stages_done() as progress:
             verification = podium.load(run_folder).verify(sample=sample, seed=seed, progress=progress)
     if as_json:
-        from podium.io import json_text
-
-        typer.echo(json_text({"run": str(run_folder)} | verification.document), nl=False)
+        print_json({"run": str(run_folder)} | verification.document)
     else:
         _show(verification.document)
     if not verification.nothing_differs:

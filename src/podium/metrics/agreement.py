@@ -17,6 +17,7 @@ from podium.metrics._quotients import quotient
 from podium.metrics._rows import as_numbers, as_samples, as_weights, varies, weighted_mean
 from podium.metrics.registry import declare
 from podium.model import UNDEFINED, Direction, InputError
+from podium.model.option_checks import check_option
 
 __all__ = [
     "IntraclassCorrelation",
@@ -43,6 +44,7 @@ _AGREEMENT: dict[str, Any] = {
     title="Concordance correlation",
     minimum=-1.0,
     **_AGREEMENT,
+    also_called=("ccc", "lin_ccc"),
     formula="2·s_xy / (s_x² + s_y² + (x̄ − ȳ)²), sums of squares over n",
     same_as={},
 )
@@ -104,6 +106,7 @@ class IntraclassCorrelation:
     title="Intraclass correlation",
     minimum=-np.inf,
     **_AGREEMENT,
+    also_called=("icc",),
     formula="ICC(2,1) = (MS_subjects − MS_error) / (MS_subjects + MS_error + 2·(MS_raters − MS_error) / n)",
     same_as={"pingouin": "intraclass_corr, the row of the form"},
 )
@@ -126,7 +129,7 @@ def intraclass_correlation(
     0.6667
     """
     one, two, weight = as_samples(reference, prediction, weights)
-    return _value(*_mean_squares(np.stack(np.broadcast_arrays(one, two), axis=-1), weight), 2, _checked(form))
+    return _value(*_mean_squares(np.stack(np.broadcast_arrays(one, two), axis=-1), weight), 2, form)
 
 
 def intraclass_correlations(ratings: npt.ArrayLike, *, confidence: float = 0.95) -> dict[Form, IntraclassCorrelation]:
@@ -166,6 +169,7 @@ def intraclass_correlations(ratings: npt.ArrayLike, *, confidence: float = 0.95)
         raise InputError(f"ratings must have the shape (subjects, 2 or more raters), not {table.shape}")
     if not np.isfinite(table).all():
         raise InputError("a rating is not a finite number: leave out subjects that lack one")
+    check_option("confidence", float, confidence)
     if not 0 < confidence < 1:
         raise InputError(f"a confidence is a number between 0 and 1, not {confidence}")
     subjects, raters = table.shape
@@ -178,12 +182,6 @@ def intraclass_correlations(ratings: npt.ArrayLike, *, confidence: float = 0.95)
             interval = _interval(tuple(map(float, squares)), raters, form, (1 + confidence) / 2)
         result[form] = IntraclassCorrelation(form, value, *map(float, interval))
     return result
-
-
-def _checked(form: Form) -> Form:
-    if form not in get_args(Form):
-        raise InputError(f"{form!r} is no form of the intraclass correlation: there are {'; '.join(get_args(Form))}")
-    return form
 
 
 def _mean_squares(table: Floats, weight: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:

@@ -108,6 +108,7 @@ def _near_boundary(mask: npt.NDArray[np.bool_], width_mm: float, spacing: tuple[
     **A_SHARE,
     symmetric=True,
     empty={"both": 1.0, "reference": 0.0, "prediction": 0.0},
+    also_called=("biou",),
     formula="|R_d ∩ P_d| / |R_d ∪ P_d|, M_d the voxels of M at most d from the outside",
     same_as={},
 )

@@ -127,6 +127,7 @@ def average_precisions_of_boxes(
     **A_SHARE,
     symmetric=False,
     empty={"no references": UNDEFINED},
+    also_called=("map",),
     formula="mean over classes and thresholds 0.5, 0.55 … 0.95 of average precision",
     same_as={"pycocotools": "COCOeval.stats[0], where scores differ and no recall is rounded"},
 )

@@ -6,6 +6,7 @@ set for each bootstrap replicate, are the same call.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -13,10 +14,19 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.metrics._quotients import quotient
-from podium.metrics._rows import as_array, as_weights, weighted_mean
+from podium.metrics._rows import (
+    as_classes,
+    as_confusion,
+    as_numbers,
+    as_weights,
+    check_rows,
+    check_sets,
+    weighted_mean,
+)
 from podium.metrics.decisions import BinaryCounts, f_beta, true_positive_rate
 from podium.metrics.registry import A_SHARE, declare
 from podium.model import UNDEFINED, Direction, InputError
+from podium.model.option_checks import check_option
 
 __all__ = [
     "ClassCounts",
@@ -48,7 +58,7 @@ class ClassCounts(NamedTuple):
     @classmethod
     def of(cls, confusion: npt.ArrayLike) -> ClassCounts:
         """Take the counts from a confusion matrix, or a stack of them."""
-        matrix = np.asarray(confusion, np.float64)
+        matrix = as_confusion(confusion)
         right = np.diagonal(matrix, axis1=-2, axis2=-1)
         return cls(right, matrix.sum(axis=-2) - right, matrix.sum(axis=-1) - right)
 
@@ -65,7 +75,7 @@ def confusion_matrix(
     Parameters
     ----------
     reference, prediction
-        One class per sample: numbers or names.
+        One class per sample: numbers or names, shape (…, samples); axes before the last make a stack of matrices.
     classes
         The classes in the order of rows; by default those that occur, sorted.
     weights
@@ -77,34 +87,49 @@ def confusion_matrix(
     array([[1, 1],
            [0, 1]])
     """
-    one, two = as_array(reference).reshape(-1), as_array(prediction).reshape(-1)
-    _check(one, two)
-    known = np.unique(np.concatenate([one, two])) if classes is None else np.asarray(classes)
+    one, two, weight = _as_class_samples(reference, prediction, weights)
+    known = np.unique(np.append(one, two)) if classes is None else as_classes(classes)
+    if known.ndim != 1 or (one.size and _named(known) != _named(one)):
+        raise InputError(f"classes are a list of what the samples may be, not {classes!r:.60}")
     if known.size != np.unique(known).size:
         raise InputError(f"a class is listed twice in {', '.join(map(str, known))}")
-    strangers = np.setdiff1d(np.concatenate([one, two]), known)
+    strangers = np.setdiff1d(np.append(one, two), known)
     if strangers.size:
         raise InputError(f"{strangers[0]!r} is not one of the classes {', '.join(map(str, known))}")
     order = np.argsort(known)
     rows, columns = (order[np.searchsorted(known, values, sorter=order)] for values in (one, two))
     cell = rows * known.size + columns
-    if weights is None:
-        counts = np.bincount(cell, minlength=known.size**2)
-        return counts.reshape(known.size, known.size).astype(np.int64)
-    weight = as_weights(weights, one.size)
-    sums = np.zeros((*weight.shape[:-1], known.size**2))
-    order = np.argsort(cell, kind="stable")
-    used, starts = np.unique(cell[order], return_index=True)
-    if used.size:
-        sums[..., used] = np.add.reduceat(weight[..., order], starts, axis=-1)
-    return sums.reshape(*weight.shape[:-1], known.size, known.size)
+    lead = np.broadcast_shapes(cell.shape[:-1], weight.shape[:-1])
+    if cell.ndim == 1 and weights is not None:
+        sums = np.zeros((*lead, known.size**2))
+        order = np.argsort(cell, kind="stable")
+        used, starts = np.unique(cell[order], return_index=True)
+        if used.size:
+            sums[..., used] = np.add.reduceat(weight[..., order], starts, axis=-1)
+    else:
+        sets = np.arange(math.prod(lead)).reshape(*lead, 1)
+        place = (sets * known.size**2 + cell).reshape(-1)
+        factor = None if weights is None else np.broadcast_to(weight, (*lead, weight.shape[-1])).reshape(-1)
+        sums = np.bincount(place, factor, minlength=sets.size * known.size**2)
+    return sums.reshape(*lead, known.size, known.size).astype(np.int64 if weights is None else np.float64)
 
 
-def _check(reference: npt.NDArray[Any], prediction: npt.NDArray[Any]) -> None:
-    if reference.shape != prediction.shape:
-        raise InputError(f"there are {reference.size} true and {prediction.size} predicted classes")
-    if reference.size and (reference.dtype.kind in "US") != (prediction.dtype.kind in "US"):
+def _as_class_samples(
+    reference: npt.ArrayLike, prediction: npt.ArrayLike, weights: npt.ArrayLike | None
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Floats]:
+    """Return classes of samples along the last axis, and their weights."""
+    one, two = as_classes(reference), as_classes(prediction)
+    check_rows(one, two)
+    if one.size and two.size and _named(one) != _named(two):
         raise InputError("classes must be names on both sides, or numbers on both sides")
+    weight = as_weights(weights, one.shape[-1])
+    check_sets(one.shape, two.shape, weight.shape)
+    return one, two, weight
+
+
+def _named(classes: npt.NDArray[Any]) -> str:
+    """Return the kind of names that classes have: of characters, of bytes, or none."""
+    return classes.dtype.kind if classes.dtype.kind in "US" else ""
 
 
 def f1_scores(counts: ClassCounts) -> Floats:
@@ -115,6 +140,11 @@ def f1_scores(counts: ClassCounts) -> Floats:
     >>> f1_scores(ClassCounts.of([[8, 2], [1, 9]])).round(4)
     array([0.8421, 0.8571])
     """
+    if not isinstance(counts, ClassCounts | BinaryCounts):
+        raise InputError(
+            f"F1 is of counts, not of {type(counts).__name__}",
+            advice="Call f1_scores(ClassCounts.of(confusion_matrix(reference, prediction)))",
+        )
     twice = 2 * np.asarray(counts.true_positives, np.float64)
     return quotient(twice, twice + counts.false_positives + counts.false_negatives)
 
@@ -124,9 +154,11 @@ def mean_over_defined(values: npt.ArrayLike, weights: npt.ArrayLike = 1.0) -> Fl
 
     Weights, such as how many samples each class has, make it a weighted mean.
     """
-    numbers = np.asarray(values, np.float64)
+    numbers, given = as_numbers(values), as_numbers(weights)
+    if not ((given >= 0) & (given < np.inf)).all():
+        raise InputError("weights must be finite numbers from 0")
     defined = ~np.isnan(numbers)
-    weight = np.where(defined, weights, 0.0)
+    weight = np.where(defined, given, 0.0)
     return quotient((np.where(defined, numbers, 0) * weight).sum(axis=-1), weight.sum(axis=-1))
 
 
@@ -136,7 +168,7 @@ def matthews_correlations(confusion: npt.ArrayLike) -> Floats:
     (c·s − Σ pₖ·tₖ) / √((s² − Σ pₖ²)(s² − Σ tₖ²)) with c of s samples right, tₖ of class k and pₖ called so. Undefined
     where all samples are of one class, or are called one.
     """
-    matrix = np.asarray(confusion, np.float64)
+    matrix = as_confusion(confusion)
     true, called, total = matrix.sum(axis=-1), matrix.sum(axis=-2), matrix.sum(axis=(-2, -1))
     right = np.trace(matrix, axis1=-2, axis2=-1)
     spread = [total**2 - np.square(side).sum(axis=-1) for side in (called, true)]
@@ -156,9 +188,8 @@ def kappas(confusion: npt.ArrayLike, *, disagreement: Disagreement = "any") -> F
     disagreement
         What a confusion of class i with class j weighs: `any` 1; `linear` |i − j|; `quadratic` (i − j)².
     """
-    if disagreement not in ("any", "linear", "quadratic"):
-        raise InputError(f"disagreement is 'any', 'linear' or 'quadratic', not {disagreement!r}")
-    matrix = np.asarray(confusion, np.float64)
+    check_option("disagreement", Disagreement, disagreement)
+    matrix = as_confusion(confusion)
     steps = np.abs(np.subtract.outer(range(matrix.shape[-1]), range(matrix.shape[-1]))).astype(np.float64)
     cost = {"any": np.minimum(steps, 1), "linear": steps, "quadratic": steps**2}[disagreement]
     true, called, total = matrix.sum(axis=-1), matrix.sum(axis=-2), matrix.sum(axis=(-2, -1))
@@ -182,6 +213,7 @@ _CORRELATION: dict[str, Any] = _SHARE | {
 @declare(
     title="Accuracy",
     **_SHARE,
+    also_called=("acc",),
     formula="|{i: P_i = R_i}| / n",
     same_as={"scikit-learn": "accuracy_score", "TorchMetrics": "accuracy with task='multiclass', average='micro'"},
 )
@@ -210,14 +242,14 @@ def error_rate(reference: npt.ArrayLike, prediction: npt.ArrayLike, *, weights: 
 def _share_of(
     relation: Callable[..., Any], reference: npt.ArrayLike, prediction: npt.ArrayLike, weights: npt.ArrayLike | None
 ) -> Floats:
-    one, two = np.asarray(reference).reshape(-1), np.asarray(prediction).reshape(-1)
-    _check(one, two)
-    return weighted_mean(relation(one, two).astype(np.float64), as_weights(weights, one.size))
+    one, two, weight = _as_class_samples(reference, prediction, weights)
+    return weighted_mean(relation(one, two).astype(np.float64), weight)
 
 
 @declare(
     title="Macro F1",
     **_SHARE,
+    also_called=("f1", "f1_score", "f1_macro"),
     formula="mean over classes of 2·TP / (2·TP + FP + FN)",
     same_as={"scikit-learn": "f1_score with average='macro', where every class listed occurs"},
 )
@@ -239,6 +271,7 @@ def macro_f1(
 @declare(
     title="Weighted F1",
     **(_SHARE | {"symmetric": False}),
+    also_called=("f1_weighted",),
     formula="Σ n_k · F1_k / n, n_k samples of class k",
     same_as={"scikit-learn": "f1_score with average='weighted'"},
 )
@@ -257,6 +290,7 @@ def weighted_f1(
 @declare(
     title="Balanced accuracy",
     **(_SHARE | {"symmetric": False}),
+    also_called=("bacc",),
     formula="mean over classes of TP / (TP + FN)",
     same_as={"scikit-learn": "balanced_accuracy_score"},
 )
@@ -275,6 +309,7 @@ def balanced_accuracy(
 @declare(
     title="Matthews correlation",
     **_CORRELATION,
+    also_called=("mcc",),
     formula="(c·n − Σ p_k·t_k) / √((n² − Σ p_k²)(n² − Σ t_k²)), c right, t_k of class k, p_k called so",
     same_as={
         "scikit-learn": "matthews_corrcoef, unless one side has one class only",
@@ -307,6 +342,7 @@ def matthews_correlation(
 @declare(
     title="Cohen's κ",
     **_CORRELATION,
+    also_called=("kappa", "weighted_kappa", "qwk"),
     formula="1 − Σ w_ij·o_ij / Σ w_ij·e_ij, o observed, e expected by chance, w the disagreement",
     same_as={"scikit-learn": "cohen_kappa_score with weights=None, 'linear' or 'quadratic'"},
 )
@@ -326,7 +362,7 @@ def cohen_kappa(
         One class per sample: numbers or names.
     classes
         The classes in their order; by default those that occur, sorted. A weighted κ depends on it: list all grades
-        where one may not occur.
+        where one may not occur, or where they are names.
     disagreement
         What a confusion of class i with class j weighs: `any` 1; `linear` |i − j|; `quadratic` (i − j)².
     weights
@@ -345,5 +381,10 @@ def cohen_kappa(
     >>> round(float(cohen_kappa([0, 0, 1, 2], [0, 1, 1, 2], disagreement="linear")), 4)
     0.7143
     """
+    if disagreement != "any" and classes is None and any(_named(as_classes(side)) for side in (reference, prediction)):
+        raise InputError(
+            f"a {disagreement} disagreement needs the order of the classes, which names do not tell",
+            advice="Give classes=, from the lowest grade to the highest",
+        )
     matrix = confusion_matrix(reference, prediction, classes=classes, weights=weights)
     return kappas(matrix, disagreement=disagreement)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.metrics._quotients import quotient
-from podium.metrics._rows import as_samples
+from podium.metrics._rows import as_confusion, as_samples, check_yes_or_no
 from podium.metrics.registry import A_SHARE, declare
 from podium.model import UNDEFINED, Direction, InputError, Metric
 
@@ -56,14 +56,14 @@ class BinaryCounts(NamedTuple):
         0.1667
         """
         truth, call, weight = as_samples(reference, prediction, weights)
-        if not (((truth == 0) | (truth == 1)).all() and ((call == 0) | (call == 1)).all()):
-            raise InputError("decisions must be 0 or 1 on both sides", advice="Compare scores with a threshold first")
+        for side, values in (("reference", truth), ("prediction", call)):
+            check_yes_or_no(values, side, advice="Compare scores with a threshold first, such as scores >= 0.5")
         return cls(*((weight * said).sum(axis=-1) for said in _outcomes(truth, call)))
 
     @classmethod
     def of(cls, confusion: npt.ArrayLike) -> BinaryCounts:
         """Take each class against the rest (last axis) from a confusion matrix, or a stack of them."""
-        matrix = np.asarray(confusion, np.float64)
+        matrix = as_confusion(confusion)
         right = np.diagonal(matrix, axis1=-2, axis2=-1)
         wrongly_called, missed = matrix.sum(axis=-2) - right, matrix.sum(axis=-1) - right
         return cls(
@@ -99,6 +99,7 @@ def _share(title: str, *undefined: str, **changes: Any) -> Callable[[Callable[P,
     "Sensitivity of decisions",
     "no positives",
     "nothing positive on either side",
+    also_called=("tpr", "recall"),
     formula="TP / (TP + FN)",
     same_as={"scikit-learn": "recall_score, unless there are no positives"},
 )
@@ -110,6 +111,7 @@ def true_positive_rate(counts: BinaryCounts) -> Floats:
 @_share(
     "Specificity",
     "no negatives",
+    also_called=("tnr", "true_negative_rate"),
     formula="TN / (TN + FP)",
     same_as={"scikit-learn": "recall_score with pos_label=0, unless there are no negatives"},
 )
@@ -123,6 +125,7 @@ def specificity(counts: BinaryCounts) -> Floats:
     "no negatives",
     direction=Direction.LOWER,
     perfect=0.0,
+    also_called=("fpr",),
     formula="FP / (FP + TN)",
     same_as={"scikit-learn": "1 − recall_score with pos_label=0, unless there are no negatives"},
 )
@@ -135,6 +138,7 @@ def false_positive_rate(counts: BinaryCounts) -> Floats:
     "Positive predictive value",
     "none called positive",
     "nothing positive on either side",
+    also_called=("ppv",),
     formula="TP / (TP + FP)",
     same_as={"scikit-learn": "precision_score, unless nothing is called positive"},
 )
@@ -146,6 +150,7 @@ def positive_predictive_value(counts: BinaryCounts) -> Floats:
 @_share(
     "Negative predictive value",
     "none called negative",
+    also_called=("npv",),
     formula="TN / (TN + FN)",
     same_as={"scikit-learn": "precision_score with pos_label=0, unless nothing is called negative"},
 )
@@ -162,6 +167,7 @@ def negative_predictive_value(counts: BinaryCounts) -> Floats:
     "Fβ",
     "nothing positive on either side",
     symmetric=True,
+    also_called=("f1", "f1_score", "f2"),
     formula="(1 + β²)·TP / ((1 + β²)·TP + β²·FN + FP)",
     same_as={"scikit-learn": "fbeta_score, unless nothing is positive on either side"},
 )
@@ -192,6 +198,7 @@ def f_beta(counts: BinaryCounts, *, beta: float = 1.0) -> Floats:
     "no negatives",
     "nothing positive on either side",
     minimum=-1.0,
+    also_called=("youden", "informedness"),
     formula="TP / (TP + FN) + TN / (TN + FP) − 1",
     same_as={"scikit-learn": "balanced_accuracy_score with adjusted=True, unless a class is missing"},
 )

@@ -276,6 +276,7 @@ _SHARE: dict[str, Any] = {
 @declare(
     title="FROC score",
     **_SHARE,
+    also_called=("froc", "cpm"),
     formula="mean sensitivity at 1/8, 1/4, 1/2, 1, 2, 4 and 8 false positives per image",
     same_as={"MONAI": "compute_froc_score, where something was missed"},
 )
@@ -301,6 +302,7 @@ def froc_score(
 @declare(
     title="Average precision",
     **_SHARE,
+    also_called=("ap", "average_precision"),
     formula="∫ precision d(recall), precision made to fall and read at 101 recalls",
     same_as={"scikit-learn": "average_precision_score times the share found (interpolation 'none')"},
 )

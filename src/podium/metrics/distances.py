@@ -63,6 +63,7 @@ def _check_percentile(*, percentile: float = 100.0, interpolation: Percentile | 
     **A_SHARE,
     symmetric=True,
     empty={"both": 1.0, "reference": 0.0, "prediction": 0.0},
+    also_called=("nsd", "normalized_surface_dice", "normalised_surface_dice", "surface_dsc"),
     formula="(|S_R : d ≤ τ| + |S_P : d ≤ τ|) / (|S_R| + |S_P|), S the boundaries, |·| their size",
     same_as={
         "DeepMind surface-distance": "compute_surface_dice_at_tolerance (boundary surfel)",
@@ -99,6 +100,7 @@ def _percentile(of: DirectedDistances, percentile: float, rule: Percentile | Non
     title="Hausdorff distance",
     **_DISTANCE,
     empty=_APART,
+    also_called=("hd", "hausdorff"),
     formula="max(q-th percentile of d over S_R, the same over S_P); q = 100: max d",
     same_as={
         "DeepMind surface-distance": "compute_robust_hausdorff (boundary surfel)",
@@ -138,6 +140,7 @@ def hausdorff_distance(
     title="Hausdorff distance 95 %",
     **_DISTANCE,
     empty=_APART,
+    also_called=("hd95", "hausdorff95", "robust_hausdorff"),
     formula="max(95th percentile of d over S_R, the same over S_P)",
     same_as={
         "DeepMind surface-distance": "compute_robust_hausdorff with 95 (boundary surfel)",
@@ -153,6 +156,7 @@ def hausdorff_distance_95(distances: SurfaceDistances) -> float:
     title="Mean average surface distance",
     **_DISTANCE,
     empty=_APART,
+    also_called=("masd", "asd", "average_surface_distance"),
     formula="½ (Σ d·s / Σ s over S_R + Σ d·s / Σ s over S_P), s the size of an element",
     same_as={
         "DeepMind surface-distance": "mean of the two of compute_average_surface_distance (boundary surfel)",
@@ -172,6 +176,7 @@ def mean_average_surface_distance(distances: SurfaceDistances) -> float:
     title="Average symmetric surface distance",
     **_DISTANCE,
     empty=_APART,
+    also_called=("assd", "asd", "average_surface_distance"),
     formula="(Σ d·s over S_R + Σ d·s over S_P) / (Σ s over both), s the size of an element",
     same_as={
         "MONAI": "compute_average_surface_distance with symmetric=True (boundary voxel)",

@@ -8,9 +8,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.ndimage import correlate1d
 
-from podium.metrics._rows import as_numbers
+from podium.metrics._pairs import as_mask
+from podium.metrics._rows import as_array, as_numbers
 from podium.metrics.registry import declare
 from podium.model import UNDEFINED, Direction, InputError
+from podium.model.option_checks import check_option
 
 __all__ = ["peak_signal_to_noise_ratio", "structural_similarity", "structural_similarity_map"]
 
@@ -28,11 +30,12 @@ def _images(
     reference: npt.ArrayLike, prediction: npt.ArrayLike, mask: npt.ArrayLike | None, data_range: float
 ) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
     one, two = as_numbers(reference), as_numbers(prediction)
-    inside = np.ones(one.shape, bool) if mask is None else np.asarray(mask) != 0
+    inside = np.ones(one.shape, bool) if mask is None else as_mask(as_array(mask))
     if one.shape != two.shape or one.shape != inside.shape:
         raise InputError(f"images and mask must have one shape, not {one.shape}, {two.shape} and {inside.shape}")
     if not (np.isfinite(one).all() and np.isfinite(two).all()):
         raise InputError("an intensity is not a finite number")
+    check_option("data_range", float, data_range)
     if not 0 < data_range < np.inf:
         raise InputError(f"data_range is a positive number, the span of possible intensities, not {data_range}")
     return one, two, inside
@@ -45,6 +48,7 @@ def _images(
     maximum=np.inf,
     perfect=np.inf,
     **_LIKENESS,
+    also_called=("psnr",),
     formula="10·log₁₀(data_range² / mean of (P − R)²)",
     same_as={"scikit-image": "peak_signal_noise_ratio with data_range"},
 )
@@ -111,6 +115,7 @@ def structural_similarity_map(
     maximum=1.0,
     perfect=1.0,
     **_LIKENESS,
+    also_called=("ssim",),
     formula="mean of (2μ₁μ₂ + c₁)(2σ₁₂ + c₂) / ((μ₁² + μ₂² + c₁)(σ₁² + σ₂² + c₂)) over windows inside",
     same_as={
         "scikit-image": "structural_similarity with gaussian_weights=True, use_sample_covariance=False",
@@ -172,6 +177,7 @@ def structural_similarity(
 
 
 def _check_sigma(sigma: float) -> None:
+    check_option("sigma", float, sigma)
     if not 0 < sigma < np.inf:
         raise InputError(f"sigma is a positive number of voxels, not {sigma}")
 

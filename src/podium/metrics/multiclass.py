@@ -60,6 +60,7 @@ def _checked(chances: Floats) -> Floats:
 @declare(
     title="Macro AUROC",
     **_SCORE,
+    also_called=("macro_auc", "macro_auroc"),
     formula="mean over classes of AUROC against the rest",
     same_as={"scikit-learn": "roc_auc_score with multi_class='ovr', where every class occurs"},
 )
@@ -77,6 +78,7 @@ def macro_area_under_roc(
 @declare(
     title="Macro AUPRC",
     **_SCORE,
+    also_called=("macro_auprc",),
     formula="mean over classes of average precision against the rest",
     same_as={"scikit-learn": "average_precision_score of label_binarize, where every class occurs"},
 )
@@ -108,6 +110,7 @@ def multiclass_brier_score(
 @declare(
     title="Log loss of classes",
     **(_LOSS | {"maximum": np.inf}),
+    also_called=("cross_entropy", "nll"),
     formula="−Σ ln(p of the true class) / n",
     same_as={"scikit-learn": "log_loss, unless something true had the probability 0"},
 )
@@ -126,6 +129,7 @@ def multiclass_log_loss(
 @declare(
     title="Top-k accuracy",
     **_SCORE,
+    also_called=("top_1_accuracy", "top_5_accuracy"),
     formula="|{i: R_i among the k highest scores}| / n, ties by their chance",
     same_as={"scikit-learn": "top_k_accuracy_score, without ties"},
 )
@@ -145,7 +149,7 @@ def top_k_accuracy(
     (np.float64(0.5), np.float64(1.0))
     """
     truth, scores, weight = _as_rows(reference, prediction, weights)
-    if not 1 <= k <= max(len(scores), 1) or k != int(k):
+    if not 1 <= k <= max(len(scores), 1):
         raise InputError(f"k is a whole number from 1 to the {len(scores)} classes, not {k}")
     own = np.where(truth, scores, 0.0).sum(axis=0)
     above, tied = (scores > own).sum(axis=0), (scores == own).sum(axis=0)
@@ -155,6 +159,7 @@ def top_k_accuracy(
 @declare(
     title="Top-label calibration error",
     **_LOSS,
+    also_called=("ece",),
     formula="Σ_b n_b/n · |mean highest probability − share right|",
     same_as={
         "TorchMetrics": "calibration_error with task='multiclass', norm='l1', unless one is 1 or rounds to an edge"

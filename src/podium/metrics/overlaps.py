@@ -78,7 +78,8 @@ def overlap(
     reference, prediction
         Label maps, or arrays of whole numbers, of the same 2-D or 3-D shape.
     regions
-        Name and labels of each region.
+        Name and labels of each region. One whose labels are in neither map is empty on both sides (`Overlap.empty`),
+        and a metric of it is what it declares for that: 1 for Dice.
     spacing_mm
         Millimetres per axis; by default the reference's, or 1 for arrays.
     """
@@ -116,6 +117,7 @@ _SHARE: dict[str, Any] = {
     **_SHARE,
     symmetric=True,
     empty={"both": 1.0, "reference": 0.0, "prediction": 0.0},
+    also_called=("dsc", "dice_coefficient", "dice_score", "f1", "f1_score"),
     formula="2|R ∩ P| / (|R| + |P|)",
     same_as={
         "DeepMind surface-distance": "compute_dice_coefficient, unless both are empty",
@@ -142,6 +144,7 @@ def dice(overlap: Overlap) -> float:
     **_SHARE,
     symmetric=True,
     empty={"both": 1.0, "reference": 0.0, "prediction": 0.0},
+    also_called=("iou", "jaccard", "jaccard_index"),
     formula="|R ∩ P| / |R ∪ P|",
     same_as={
         "MedPy": "jc, unless both are empty",
@@ -158,6 +161,7 @@ def intersection_over_union(overlap: Overlap) -> float:
     **_SHARE,
     symmetric=False,
     empty={"both": 1.0, "reference": UNDEFINED, "prediction": 0.0},
+    also_called=("recall", "tpr"),
     formula="|R ∩ P| / |R|",
     same_as={"MedPy": "recall, unless the reference is empty"},
 )
@@ -174,6 +178,7 @@ def sensitivity(overlap: Overlap) -> float:
     **_SHARE,
     symmetric=False,
     empty={"both": 1.0, "reference": 0.0, "prediction": UNDEFINED},
+    also_called=("ppv",),
     formula="|R ∩ P| / |P|",
     same_as={"MedPy": "precision, unless the prediction is empty"},
 )
@@ -237,6 +242,7 @@ def volume_difference(overlap: Overlap) -> float:
     perfect=0.0,
     symmetric=False,
     empty={"both": 0.0, "reference": UNDEFINED, "prediction": -1.0},
+    also_called=("rvd",),
     formula="(|P| − |R|) / |R|",
     same_as={"MedPy": "ravd, unless the reference is empty"},
 )
@@ -250,6 +256,7 @@ def relative_volume_difference(overlap: Overlap) -> float:
     **_SHARE,
     symmetric=True,
     empty={"both": 1.0, "reference": 0.0, "prediction": 0.0},
+    also_called=("volumetric_similarity",),
     formula="1 − ||P| − |R|| / (|P| + |R|)",
     same_as={"SimpleITK": "1 − |GetVolumeSimilarity()| / 2, whose own value is 2(first − second) / (first + second)"},
 )

@@ -227,6 +227,7 @@ def detection_precision(counts: InstanceCounts) -> Floats:
     **_SHARE,
     symmetric=True,
     empty=_BOTH,
+    also_called=("f1", "f1_score"),
     formula="2·TP / (2·TP + FP + FN), of instances",
     same_as={"panoptica": "rq with strict_threshold=True, unless both are empty"},
 )
@@ -245,6 +246,7 @@ def detection_f1(counts: InstanceCounts) -> Floats:
     **_SHARE,
     symmetric=True,
     empty=_BOTH,
+    also_called=("rq",),
     formula="TP / (TP + FP/2 + FN/2)",
     same_as={"panoptica": "rq with strict_threshold=True, unless both are empty"},
 )
@@ -258,6 +260,7 @@ def recognition_quality(counts: InstanceCounts) -> Floats:
     **_SHARE,
     symmetric=True,
     empty=dict.fromkeys(_BOTH, UNDEFINED),
+    also_called=("sq",),
     formula="Σ IoU of matched pairs / TP",
     same_as={"panoptica": "sq with strict_threshold=True, unless nothing matches"},
 )
@@ -271,6 +274,7 @@ def segmentation_quality(counts: InstanceCounts) -> Floats:
     **_SHARE,
     symmetric=True,
     empty=_BOTH,
+    also_called=("pq",),
     formula="Σ IoU of matched pairs / (TP + FP/2 + FN/2)",
     same_as={"panoptica": "pq with strict_threshold=True, unless both are empty"},
 )
@@ -295,6 +299,7 @@ def panoptic_quality(counts: InstanceCounts) -> Floats:
     **_SHARE,
     symmetric=True,
     empty=_BOTH,
+    also_called=("ap", "average_precision"),
     formula="mean over thresholds of TP / (TP + FP + FN)",
     same_as={},
 )

@@ -88,6 +88,7 @@ def centres(
     **AN_ERROR,
     symmetric=True,
     empty={"both": 0.0, "reference": np.inf, "prediction": np.inf},
+    also_called=("center_distance", "centroid_distance"),
     formula="|c(P) − c(R)|, c the centres of mass in mm",
     same_as={"SciPy": "distance between ndimage.center_of_mass times the spacing"},
 )
@@ -139,6 +140,7 @@ def landmark_errors(reference: npt.ArrayLike, prediction: npt.ArrayLike) -> Floa
 @declare(
     title="Landmark error",
     **_LANDMARKS,
+    also_called=("tre", "target_registration_error"),
     formula="Σ |p_i − r_i| / n",
     same_as={"NumPy": "linalg.norm(P − R, axis=1).mean()"},
 )

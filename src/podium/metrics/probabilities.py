@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy.stats import rankdata
 
 from podium.metrics._kernels.thresholds import areas_under_roc, average_precisions
-from podium.metrics._rows import as_array, as_numbers, as_samples, weighted_mean
+from podium.metrics._rows import as_numbers, as_samples, check_yes_or_no, weighted_mean
 from podium.metrics.registry import A_SHARE, declare
 from podium.model import UNDEFINED, Direction, InputError
 
@@ -44,8 +44,7 @@ def as_scores(
 ) -> tuple[Floats, Floats, Floats]:
     """Return truth (0 or 1), finite scores and weights."""
     truth, scores, weight = as_samples(reference, prediction, weights)
-    if not ((truth == 0) | (truth == 1)).all():
-        raise InputError("the reference must be 0 or 1 for every sample", advice="See one_against_rest for classes")
+    check_yes_or_no(truth, "reference", advice="See one_against_rest for classes")
     return truth, scores, weight
 
 
@@ -84,6 +83,7 @@ def _areas(
     title="AUROC",
     **_SCORE,
     empty={"no samples": UNDEFINED, "no positives": UNDEFINED, "no negatives": UNDEFINED},
+    also_called=("auc", "auroc", "roc_auc"),
     formula="(pairs with the positive above + ties / 2) / (positives · negatives)",
     same_as={
         "scikit-learn": "roc_auc_score, unless there is one class",
@@ -130,6 +130,7 @@ def area_under_roc(
     title="AUPRC",
     **_SCORE,
     empty={"no samples": UNDEFINED, "no positives": UNDEFINED, "no negatives": 1.0},
+    also_called=("auprc", "pr_auc", "ap", "average_precision"),
     formula="Σ (recall_k − recall_{k−1}) · precision_k over falling thresholds",
     same_as={
         "scikit-learn": "average_precision_score, unless there are no positives",
@@ -202,7 +203,13 @@ def delong_covariance(reference: npt.ArrayLike, prediction: npt.ArrayLike) -> Fl
     return covariance if scores.ndim == 2 else covariance[0, 0]
 
 
-@declare(title="Brier score", **LOSS, formula="Σ (p_i − y_i)² / n", same_as={"scikit-learn": "brier_score_loss"})
+@declare(
+    title="Brier score",
+    **LOSS,
+    also_called=("brier",),
+    formula="Σ (p_i − y_i)² / n",
+    same_as={"scikit-learn": "brier_score_loss"},
+)
 def brier_score(reference: npt.ArrayLike, prediction: npt.ArrayLike, *, weights: npt.ArrayLike | None = None) -> Floats:
     """Return the mean of (probability − truth)²; 0 is best, 0.25 what a probability of one half always reaches.
 
@@ -222,6 +229,7 @@ def brier_score(reference: npt.ArrayLike, prediction: npt.ArrayLike, *, weights:
 @declare(
     title="Log loss",
     **(LOSS | {"maximum": np.inf}),
+    also_called=("cross_entropy", "nll"),
     formula="−Σ ln(probability given to what is true) / n",
     same_as={"scikit-learn": "log_loss, unless something true had the probability 0"},
 )
@@ -312,10 +320,12 @@ def one_against_rest(reference: npt.ArrayLike, probabilities: npt.ArrayLike) -> 
     >>> area_under_roc(*one_against_rest([0, 1, 2], [[0.8, 0.1, 0.1], [0.2, 0.5, 0.3], [0.1, 0.6, 0.3]]))
     array([1.  , 0.5 , 0.75])
     """
-    truth, scores = as_array(reference), as_numbers(probabilities)
+    truth, scores = as_numbers(reference), as_numbers(probabilities)
     if truth.ndim != 1 or scores.ndim != 2 or len(truth) != len(scores):
+        advice = "Call .ravel() on a column of classes" if truth.ndim == 2 and truth.shape[1] == 1 else None
         raise InputError(
-            f"a class per sample and a score for every class are expected, not {truth.shape} and {scores.shape}"
+            f"a class per sample and a score for every class are expected, not {truth.shape} and {scores.shape}",
+            advice=advice,
         )
     known = np.arange(scores.shape[1])
     if not np.isin(truth, known).all():

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.metrics._kernels.displacements import affine_error, field_error
+from podium.metrics._rows import as_array, as_numbers
 from podium.metrics.registry import AN_ERROR, declare
 from podium.model import UNDEFINED, InputError
 
@@ -44,9 +45,11 @@ def relative_transforms(
     ndarray
         Shape (frames − 1, 4, 4); entry k belongs to frame k + 1.
     """
-    pose, rigid = np.asarray(poses, np.float64), np.asarray(calibration, np.float64)
+    pose, rigid = as_numbers(poses), as_numbers(calibration)
     if pose.ndim != 3 or pose.shape[1:] != (4, 4) or len(pose) < 2 or rigid.shape != (4, 4):
         raise InputError(f"poses must have the shape (2 or more, 4, 4), not {pose.shape}; calibration (4, 4)")
+    if not (np.isfinite(pose).all() and np.isfinite(rigid).all()):
+        raise InputError("a pose or the calibration has an entry that is not a finite number")
     if to not in ("first", "previous"):
         raise InputError(f"frames are taken to 'first' or 'previous', not {to!r}")
     target = pose[:1] if to == "first" else pose[:-1]
@@ -64,6 +67,8 @@ def _check_shapes(transform: Floats, scaling: Floats) -> None:
         raise InputError(
             f"transforms must have the shape (frames, 4, 4), not {transform.shape}; scaling (4, 4), not {scaling.shape}"
         )
+    if not (np.isfinite(transform).all() and np.isfinite(scaling).all()):
+        raise InputError("a transform or the scaling has an entry that is not a finite number")
 
 
 _ERROR: dict[str, Any] = {
@@ -102,11 +107,16 @@ def displacement_error(
     InputError
         A frame is missing, has the wrong shape, or holds a value that is not finite.
     """
-    matrices = _per_pixel(np.asarray(transforms, np.float64), np.asarray(scaling, np.float64))
+    matrices = _per_pixel(as_numbers(transforms), as_numbers(scaling))
     if width < 1:
         raise InputError(f"a row has at least one pixel, not {width}")
+    width = int(width)
+    if not isinstance(frames, Iterable):
+        raise InputError(f"frames are displacements in turn, not {frames!r:.60}")
     total, pixels, seen = 0.0, None, 0
-    for frame in frames:
+    for given in frames:
+        frame = as_array(given)
+        frame = frame if frame.dtype.kind == "f" else as_numbers(frame)
         if seen == len(matrices) or frame.ndim != 2 or frame.shape[0] != 3 or frame.shape[1] % width:
             raise InputError(
                 f"displacements must be {len(matrices)} frames of shape (3, rows · {width}), "
@@ -151,16 +161,17 @@ def transform_error(
     shape
         Height and width of a frame in pixels.
     """
-    true = np.asarray(transforms, np.float64)
-    guess = np.broadcast_to(np.eye(4), true.shape) if predicted is None else np.asarray(predicted, np.float64)
+    true = as_numbers(transforms)
+    guess = np.broadcast_to(np.eye(4), true.shape) if predicted is None else as_numbers(predicted)
     if guess.shape != true.shape:
         raise InputError(f"predicted transforms have the shape {guess.shape}, {true.shape} is expected")
     if not np.isfinite(guess).all():
         raise InputError("a predicted transform has an entry that is not a finite number")
-    height, width = shape
-    if min(shape) < 1:
-        raise InputError(f"a frame has at least one pixel, not {height} × {width}")
-    to_mm = np.asarray(scaling, np.float64)
+    sides = as_array(shape)
+    if sides.shape != (2,) or sides.dtype.kind not in "iu" or sides.min() < 1:
+        raise InputError(f"shape is height and width of a frame, at least one pixel each, not {shape!r:.60}")
+    height, width = sides.tolist()
+    to_mm = as_numbers(scaling)
     _check_shapes(true, to_mm)
     if len(true) == 0:
         return transform_error.empty["no frames"]
@@ -181,8 +192,8 @@ def landmark_displacements(transforms: npt.ArrayLike, landmarks: npt.ArrayLike, 
     scaling
         From pixels to image millimetres, shape (4, 4).
     """
-    matrices = _per_pixel(np.asarray(transforms, np.float64), np.asarray(scaling, np.float64))
-    points = np.asarray(landmarks)
+    matrices = _per_pixel(as_numbers(transforms), as_numbers(scaling))
+    points = as_numbers(landmarks)
     if points.ndim != 2 or points.shape[1] != 3:
         raise InputError(f"landmarks must have the shape (landmarks, 3), not {points.shape}")
     if not np.isfinite(points).all():

@@ -11,10 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.metrics._kernels.jacobians import determinants
-from podium.metrics._pairs import Spacing
-from podium.metrics._rows import as_numbers
+from podium.metrics._pairs import Spacing, as_mask
+from podium.metrics._rows import as_array, as_numbers
 from podium.metrics.registry import declare
 from podium.model import UNDEFINED, Direction, InputError, as_spacing
+from podium.model.option_checks import check_option
 
 __all__ = ["folded_share", "jacobian_determinants"]
 
@@ -55,8 +56,7 @@ def jacobian_determinants(
         raise InputError(f"a displacement field has the shape (2, x, y) or (3, x, y, z), not {field.shape}")
     if not np.isfinite(field).all():
         raise InputError("a displacement is not a finite number")
-    if differences not in ("central", "corners"):
-        raise InputError(f"differences are 'central' or 'corners', not {differences!r}")
+    check_option("differences", Differences, differences)
     spacing = np.asarray(as_spacing(1.0 if spacing_mm is None else spacing_mm, axes))
     if axes == 2:
         field = np.concatenate([field, np.zeros_like(field[:1])])[..., None]
@@ -76,6 +76,7 @@ def jacobian_determinants(
     perfect=None,
     symmetric=False,
     empty={"no voxels": UNDEFINED},
+    also_called=("folding", "negative_jacobian"),
     formula="|{x: det(I + ∇u(x)) ≤ 0}| / voxels",
     same_as={"NumPy": "linalg.det of the identity plus gradient of the field"},
 )
@@ -99,7 +100,7 @@ def folded_share(
     (1.0, 0.0)
     """
     values = jacobian_determinants(displacement, spacing_mm=spacing_mm, differences=differences)
-    inside = np.ones(values.shape, bool) if mask is None else np.asarray(mask) != 0
+    inside = np.ones(values.shape, bool) if mask is None else as_mask(as_array(mask))
     if inside.shape != values.shape:
         raise InputError(f"the mask has the shape {inside.shape}, the field {values.shape}")
     return float((values[inside] <= 0).mean()) if inside.any() else UNDEFINED

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ParamSpec, TypeVar
 
 from podium.model import Direction, InputError, Metric
 from podium.model.errors import nearest
 
-__all__ = ["AN_ERROR", "A_SHARE", "declare", "get_metric", "metrics"]
+__all__ = ["AN_ERROR", "A_SHARE", "declare", "get_metric", "meant_by", "metrics"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -41,6 +41,7 @@ def declare(
     empty: Mapping[str, float],
     formula: str,
     same_as: Mapping[str, str],
+    also_called: Sequence[str] = (),
     check: Callable[..., None] | None = None,
     registry: dict[str, Metric[..., Any]] = _REGISTRY,
 ) -> Callable[[Callable[P, R]], Metric[P, R]]:
@@ -64,6 +65,7 @@ def declare(
             empty=MappingProxyType(dict(empty)),
             formula=formula,
             same_as=MappingProxyType(dict(same_as)),
+            also_called=tuple(also_called),
             check=check,
         )
         registry[name] = metric
@@ -86,9 +88,25 @@ def get_metric(name: str) -> Metric[..., Any]:
     --------
     >>> get_metric("dice").direction.value
     'higher is better'
+    >>> get_metric("hd95")
+    Traceback (most recent call last):
+    podium.model.errors.InputError: there is no metric called 'hd95'. Did you mean 'hausdorff_distance_95'?
     """
     import podium.metrics  # noqa: F401  # declares every metric
 
     if name not in _REGISTRY:
-        raise InputError(f"there is no metric called {name!r}", advice=nearest(name, _REGISTRY))
+        advice = meant_by(name, _REGISTRY.values()) or nearest(name, _REGISTRY)
+        raise InputError(f"there is no metric called {name!r}", advice=advice)
     return _REGISTRY[name]
+
+
+def meant_by(name: str, known: Iterable[Metric[..., Any]]) -> str | None:
+    """Advise on a name that the field has for some of these metrics, however it is written; None if it is none."""
+
+    def plain(words: str) -> str:
+        return "".join(filter(str.isalnum, words.lower()))
+
+    meant = [repr(metric.name) for metric in known if plain(name) in map(plain, (metric.name, *metric.also_called))]
+    if not meant:
+        return None
+    return f"Did you mean {' or '.join(filter(None, (', '.join(meant[:-1]), meant[-1])))}?"

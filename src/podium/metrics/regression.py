@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.metrics._quotients import quotient
-from podium.metrics._rows import as_samples, varies, weighted_mean, weighted_percentile
+from podium.metrics._rows import as_classes, as_samples, varies, weighted_mean, weighted_percentile
 from podium.metrics.registry import AN_ERROR, declare
 from podium.model import UNDEFINED, Direction, InputError
 
@@ -42,7 +42,11 @@ _ERROR: dict[str, Any] = {
 
 
 @declare(
-    title="Mean absolute error", **_ERROR, formula="Σ |p_i − r_i| / n", same_as={"scikit-learn": "mean_absolute_error"}
+    title="Mean absolute error",
+    **_ERROR,
+    also_called=("mae",),
+    formula="Σ |p_i − r_i| / n",
+    same_as={"scikit-learn": "mean_absolute_error"},
 )
 def mean_absolute_error(
     reference: npt.ArrayLike, prediction: npt.ArrayLike, *, weights: npt.ArrayLike | None = None
@@ -61,6 +65,7 @@ def mean_absolute_error(
 @declare(
     title="Root mean square error",
     **_ERROR,
+    also_called=("rmse", "root_mean_squared_error"),
     formula="√(Σ (p_i − r_i)² / n)",
     same_as={"scikit-learn": "root_mean_squared_error"},
 )
@@ -114,6 +119,7 @@ def median_absolute_error(
 @declare(
     title="Within-subject coefficient of variation",
     **_ERROR,
+    also_called=("cv", "wcv"),
     formula="√(Σ (d_i / m_i)² / 2n), d_i the difference and m_i the mean of a pair",
     same_as={},
 )
@@ -151,6 +157,7 @@ def coefficient_of_variation(
     perfect=1.0,
     symmetric=False,
     empty={"no samples": UNDEFINED, "constant": UNDEFINED},
+    also_called=("r2", "r_squared"),
     formula="1 − Σ (p_i − r_i)² / Σ (r_i − r̄)²",
     same_as={"scikit-learn": "r2_score, unless the reference is constant"},
 )
@@ -205,6 +212,7 @@ def bias(reference: npt.ArrayLike, prediction: npt.ArrayLike, *, weights: npt.Ar
     perfect=1.0,
     symmetric=True,
     empty={"no samples": UNDEFINED, "constant": UNDEFINED},
+    also_called=("pearson", "pcc", "pearsonr"),
     formula="Σ (r_i − r̄)(p_i − p̄) / √(Σ (r_i − r̄)² · Σ (p_i − p̄)²)",
     same_as={"SciPy": "stats.pearsonr, unless a side is constant"},
 )
@@ -300,7 +308,7 @@ def bland_altman(
     if difference.size > 1:  # squared over a power of two, which changes no digit, so that nothing overflows
         exponent = np.frexp(np.max(np.abs(difference)))[1]
         small = np.ldexp(difference, -exponent)
-        spread = small.std(ddof=1) if subjects is None else _spread_of_repeated(small, np.asarray(subjects).reshape(-1))
+        spread = small.std(ddof=1) if subjects is None else _spread_of_repeated(small, as_classes(subjects).reshape(-1))
         deviation = float(np.ldexp(spread, exponent))
     return BlandAltman(mean, deviation, mean - 1.96 * deviation, mean + 1.96 * deviation)
 

@@ -12,6 +12,7 @@ from podium.metrics._quotients import quotient
 from podium.metrics.probabilities import LOSS, as_probabilities
 from podium.metrics.registry import declare
 from podium.model import UNDEFINED, InputError
+from podium.model.option_checks import check_option
 
 __all__ = ["Calibration", "calibration", "expected_calibration_error"]
 
@@ -21,6 +22,7 @@ Floats = npt.NDArray[np.float64]
 @declare(
     title="Expected calibration error",
     **LOSS,
+    also_called=("ece",),
     formula="Σ_b n_b/n · |mean probability − share of positives|, bins b of equal width",
     same_as={"TorchMetrics": "calibration_error with task='binary', norm='l1', unless one is 1 or rounds to an edge"},
 )
@@ -62,7 +64,7 @@ def expected_calibration_error(
 
 def calibration_gaps(truth: Floats, chances: Floats, weight: Floats, bins: int) -> Floats:
     """Return Σ over bins of |Σ w · (probability − truth)|, over Σ w."""
-    bin_of = _bin_of(chances, bins)
+    bin_of, bins = _bin_of(chances, bins), int(bins)
     gap = weight * (chances - truth)
     total = sum(np.abs(np.where(bin_of == number, gap, 0.0).sum(axis=-1)) for number in range(bins))
     return quotient(total, weight.sum(axis=-1))
@@ -70,9 +72,10 @@ def calibration_gaps(truth: Floats, chances: Floats, weight: Floats, bins: int) 
 
 def _bin_of(chances: Floats, bins: int) -> npt.NDArray[np.intp]:
     """Return the bin of each probability: of equal width, the lower edge included, and 1 in the last."""
-    if bins < 1 or bins != int(bins):
-        raise InputError(f"the number of bins is a whole number from 1, not {bins}")
-    return np.minimum(np.searchsorted(np.arange(bins + 1) / bins, chances, side="right") - 1, bins - 1)
+    check_option("bins", int, bins)
+    if bins < 1:
+        raise InputError(f"bins is a whole number from 1, not {bins}")
+    return np.minimum(np.searchsorted(np.arange(bins + 1) / bins, chances, side="right") - 1, int(bins) - 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,9 +112,11 @@ def calibration(reference: npt.ArrayLike, prediction: npt.ArrayLike, *, bins: in
     >>> facts.error, facts.expected_of_calibrated
     (0.0, 0.25)
     """
-    truth, chances, weight = (values.reshape(-1) for values in as_probabilities(reference, prediction, None))
+    truth, chances, weight = as_probabilities(reference, prediction, None)
+    if truth.ndim != 1 or chances.ndim != 1:
+        raise InputError(f"one row of samples is expected, not {truth.shape} and {chances.shape}")
     error = float(calibration_gaps(truth, chances, weight, bins))
-    bin_of = _bin_of(chances, bins)
+    bin_of, bins = _bin_of(chances, bins), int(bins)
     count = np.bincount(bin_of, minlength=bins).astype(np.int64)
     chance, share = (quotient(np.bincount(bin_of, values, minlength=bins), count) for values in (chances, truth))
     if not chances.size:

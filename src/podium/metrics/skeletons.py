@@ -119,6 +119,7 @@ _SHARE: dict[str, Any] = {
     **_SHARE,
     symmetric=False,
     empty={"both": 1.0, "reference": UNDEFINED, "prediction": 0.0},
+    also_called=("centerline_sensitivity",),
     formula="|C_R ∩ P| / |C_R|, C the skeletons",
     same_as={"scikit-image": "share of skeletonize(R, method='lee') in P, where that keeps the topology"},
 )
@@ -135,6 +136,7 @@ def centreline_sensitivity(lines: CentreLines) -> float:
     **_SHARE,
     symmetric=False,
     empty={"both": 1.0, "reference": 0.0, "prediction": UNDEFINED},
+    also_called=("centerline_precision",),
     formula="|C_P ∩ R| / |C_P|, C the skeletons",
     same_as={"scikit-image": "share of skeletonize(P, method='lee') in R, where that keeps the topology"},
 )
@@ -151,6 +153,7 @@ def centreline_precision(lines: CentreLines) -> float:
     **_SHARE,
     symmetric=True,
     empty={"both": 1.0, "reference": 0.0, "prediction": 0.0},
+    also_called=("cldice", "centerline_dice"),
     formula="2·p·s / (p + s), p = |C_P ∩ R| / |C_P|, s = |C_R ∩ P| / |C_R|, C the skeletons",
     same_as={"scikit-image": "from skeletonize(…, method='lee'), where that keeps the topology"},
 )

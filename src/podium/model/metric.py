@@ -8,12 +8,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import WRAPPER_ASSIGNMENTS, cached_property
-from types import MappingProxyType
-from typing import Any, Generic, ParamSpec, TypeVar
+from types import MappingProxyType, SimpleNamespace
+from typing import Any, Generic, ParamSpec, TypeVar, get_type_hints
 
 from numpy.ma import MaskedArray, is_masked
 
 from podium.model.errors import InputError
+from podium.model.option_checks import check_option
 
 __all__ = ["UNDEFINED", "Direction", "Metric"]
 
@@ -74,6 +75,8 @@ class Metric(Generic[P, R]):
         How it is computed, in one line.
     same_as
         What gives the same number: by name of the peer, what to call there, and when.
+    also_called
+        Other names that the field has for it, which lead to it and are no names of it; several metrics may share one.
     check
         Takes the options of a call and raises where one is not to be used, so that this is said of empty data too.
     """
@@ -91,6 +94,7 @@ class Metric(Generic[P, R]):
     empty: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     formula: str = ""
     same_as: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    also_called: tuple[str, ...] = ()
     check: Callable[..., None] | None = None
 
     def __post_init__(self) -> None:
@@ -114,12 +118,31 @@ class Metric(Generic[P, R]):
             case = getattr(value, "empty", None) if case is None else case
         if not fitting:
             raise self._misuse(*args, *kwargs.values())
+        for name, value in kwargs.items():
+            check_option(name, self._options.get(name, Any), value)
         if self.check is not None:
             self.check(**kwargs)
         if case in self.empty:
             inspect.signature(self.function).bind(*args, **kwargs)
             return self.empty[case]  # type: ignore[return-value]  # metrics of measured pairs return a float
         return self.function(*args, **kwargs)
+
+    @cached_property
+    def _options(self) -> Mapping[str, Any]:
+        """Return the types of the options."""
+        keywords = {
+            name: parameter.annotation
+            for name, parameter in inspect.signature(self.function).parameters.items()
+            if parameter.kind is parameter.KEYWORD_ONLY
+        }
+        return {name: self._resolved(annotation) for name, annotation in keywords.items()}
+
+    def _resolved(self, annotation: Any) -> Any:
+        names = getattr(self.function, "__globals__", {})
+        try:
+            return get_type_hints(SimpleNamespace(__annotations__={"it": annotation}), names)["it"]
+        except (NameError, TypeError):  # a type that is there for type checkers only
+            return Any
 
     @cached_property
     def _kind(self) -> type | None:

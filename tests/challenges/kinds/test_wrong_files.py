@@ -50,6 +50,7 @@ WRONG = {
     "a region of an unknown label": ('["edema", "core"]', '["edema", "cor"]', 15, "no label 'cor'", "'core'"),
     "a region called like a label": ("whole = [", "core = [", 15, "a label already", "otherwise"),
     "a misspelt metric": ('"dice"', '"dise"', 18, "no metric called 'dise'", "'dice'"),
+    "a metric by another name": ('"dice"', '"cldice"', 18, "no metric called 'cldice'", "'centreline_dice'"),
     "a metric of something else": ('metric = "dice"', 'metric = "area_under_roc"', 18, "not for segmentation", "dice"),
     "an unknown option": ("percentile = 95", "percentle = 95", 24, "no option 'percentle'", "'percentile'"),
     "an option of another metric": (

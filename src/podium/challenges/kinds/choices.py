@@ -10,7 +10,7 @@ from podium.challenges.kinds.declarations import Misdeclared
 from podium.challenges.kinds.pairing import Pairing
 from podium.challenges.kinds.segmentation import SegmentationChallenge
 from podium.metrics.families import option_types, preparation_of
-from podium.metrics.registry import metrics
+from podium.metrics.registry import meant_by, metrics
 from podium.model import Direction, InputError, Metric
 from podium.model.errors import nearest
 
@@ -48,7 +48,8 @@ def chosen_quantities(
         own = [metric for metric in usable if name in (metric.name, metric.family, "all")]
         if not own:
             known = [*(metric.name for metric in usable), *dict.fromkeys(metric.family for metric in usable)]
-            raise InputError(f"there is no metric of label maps called {name!r}", advice=nearest(name, known))
+            advice = meant_by(name, usable) or nearest(name, known)
+            raise InputError(f"there is no metric of label maps called {name!r}", advice=advice)
         chosen |= {metric.name: metric for metric in own}
     deciding = [name for name, metric in chosen.items() if _can_decide(metric) and (names or name in RANKED_BY)]
     if not deciding:
