@@ -36,7 +36,7 @@ class Family:
     `measure` calls a metric; `pairs` yields references and predictions; `equivalents` yields pairs that must give the
     same value; `nothing` makes the pair of each empty case; `scaled` measures with all lengths multiplied;
     `exchangeable` says whether a prediction may stand in the place of a reference; `weighted`, whether rows (first
-    axis) take weights.
+    axis) take weights; `masks`, whether it takes two masks.
     """
 
     measure: Callable[..., float]
@@ -46,6 +46,7 @@ class Family:
     scaled: Callable[..., float] | None = None
     exchangeable: bool = True
     weighted: bool = False
+    masks: bool = False
 
 
 SPACING = (0.7, 1.3, 2.9)
@@ -85,6 +86,7 @@ def _segmentation(kind: Any, **options: Any) -> Family:
         equivalents=_turned,
         nothing={"both": (_EMPTY, _EMPTY), "reference": (_EMPTY, _SOME), "prediction": (_SOME, _EMPTY)},
         scaled=scaled,
+        masks=True,
     )
 
 
@@ -97,7 +99,7 @@ def _without_lengths(kind: Any, **options: Any) -> Family:
 
     # Thinning goes side by side, so that skeletons depend on which side is first.
     turned = _turned if kind is not CentreLines else lambda *_: iter(())
-    return Family(measure=measure, pairs=_mask_pairs, equivalents=turned, nothing=masks.nothing)
+    return Family(measure=measure, pairs=_mask_pairs, equivalents=turned, nothing=masks.nothing, masks=True)
 
 
 def _number_pairs() -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -348,8 +350,8 @@ FAMILIES: dict[str, list[Family]] = {
             {"no voxels": (np.zeros((0, 3)), np.zeros((0, 3)))},
         )
     ],
-    "instances": [Family(_by_instances, _instance_pairs, _turned, _NOTHING)],
-    "lesions": [Family(_by_lesions, _instance_pairs, _turned, _NOTHING, _lesions_scaled)],
+    "instances": [Family(_by_instances, _instance_pairs, _turned, _NOTHING, masks=True)],
+    "lesions": [Family(_by_lesions, _instance_pairs, _turned, _NOTHING, _lesions_scaled, masks=True)],
     "detections": [
         Family(_by_hits, _landmark_pairs, _shuffled, {"no references": (np.zeros((0, 3)), np.ones((4, 3)))})
     ],

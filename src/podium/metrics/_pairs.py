@@ -145,7 +145,7 @@ def pair_up(reference: Labels, prediction: Labels, *, spacing_mm: Spacing | None
         labels, classes = np.append(labels, 0), classes.reshape(2, *one.shape) + (labels[0] != 0)
         labels = np.unique(labels)
         one, two = classes.astype(np.min_scalar_type(labels.size))
-    one, two = _read_only(one), _read_only(two)
+    one, two = read_only(one), read_only(two)
     (lower, upper), (other_lower, other_upper) = (
         _bounds(given, array, reversed_axes=reversed_axes) for given, array in ((reference, one), (prediction, two))
     )
@@ -161,7 +161,7 @@ def pair_up(reference: Labels, prediction: Labels, *, spacing_mm: Spacing | None
     )
 
 
-def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return a view that cannot be written to, so that kernels are compiled for one kind of array only."""
     view = array.view()
     view.flags.writeable = False

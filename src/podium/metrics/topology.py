@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from podium.metrics._counts import counting
 from podium.metrics._pairs import MASK, Labels, Regions, as_mask, as_regions, mask_labels, pair_up
 from podium.metrics.registry import AN_ERROR, declare
 from podium.model import InputError
@@ -27,6 +28,7 @@ __all__ = [
 Touch: TypeAlias = Literal["corner", "face"]
 
 
+@counting
 class BettiNumbers(NamedTuple):
     """Connected parts; tunnels through them (holes of a 2-D image); cavities in them (none in 2-D)."""
 
