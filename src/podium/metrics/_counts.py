@@ -44,14 +44,13 @@ def counting(kind: T) -> T:
     def made(cls: type, *args: Any, **kwargs: Any) -> Any:
         counts = make(cls, *args, **kwargs)
         for name, count in zip(names, counts, strict=True):
-            try:
-                if 0 <= count < inf:
-                    continue
-            except (TypeError, ValueError):  # no number, or an array of them
-                pass
+            if isinstance(count, int | float) and 0 <= count < inf:
+                continue
             numbers = _numbers(name, count)
-            if not ((numbers >= -_ROUNDING * numbers.max(initial=1.0)) & (numbers < inf)).all():
-                raise InputError(f"{name} counts something: it is a finite number from 0, not {numbers.min():g}")
+            low, high = numbers.min(initial=0.0), numbers.max(initial=0.0)  # NaN if there is one
+            if not -_ROUNDING * high <= low <= high < inf:
+                wrong = high if low == 0 else low
+                raise InputError(f"{name} counts something: it is a finite number from 0, not {wrong:g}")
         return counts
 
     kind.__new__ = made  # type: ignore[method-assign,assignment]

@@ -117,13 +117,14 @@ def same_grid(
     The spacing is the reference's unless given; arrays without one have 1 mm.
     """
     one, two = _array(reference), _array(prediction)
+    for side in (one, two):
+        if side.ndim not in (2, 3) or side.size == 0:
+            raise InputError(f"masks must be 2-D or 3-D, with at least one voxel, not {_times(side.shape)}")
     if one.shape != two.shape:
         raise InputError(
             f"the prediction has {_times(two.shape)} voxels, the reference {_times(one.shape)}",
             advice="Both must lie on the same grid: resample the prediction to the reference",
         )
-    if one.ndim not in (2, 3) or one.size == 0:
-        raise InputError(f"masks must be 2-D or 3-D, with at least one voxel, not {_times(one.shape)}")
     if spacing_mm is None:
         spacing_mm = reference.spacing if isinstance(reference, LabelMap) else 1.0
     spacing = as_spacing(spacing_mm, one.ndim)
@@ -182,19 +183,19 @@ def _array(labels: Labels) -> npt.NDArray[Any]:
     return labels.array if isinstance(labels, LabelMap) else as_labels(labels)
 
 
-def as_mask(array: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+def as_mask(array: npt.ArrayLike) -> npt.NDArray[np.bool_]:
     """Return a mask of what is not zero, whatever value a mask was stored with."""
     labels = as_labels(array)
     return labels.view(np.bool_) if getattr(array, "dtype", None) == np.bool_ else labels != 0
 
 
-def mask_bytes(array: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+def mask_bytes(array: npt.ArrayLike) -> npt.NDArray[np.uint8]:
     """Return a mask as bytes, zero outside and anything else inside, without a look at them where they are bytes."""
     labels = array.view(np.uint8) if type(array) is np.ndarray and array.dtype == np.bool_ else as_labels(array)
     return labels if labels.dtype == np.uint8 else (labels != 0).view(np.uint8)
 
 
-def mask_labels(array: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+def mask_labels(array: npt.ArrayLike) -> npt.NDArray[np.uint8]:
     """Return 1 for what is not zero, as the labels of `MASK`."""
     return as_mask(array).view(np.uint8)
 
@@ -213,4 +214,4 @@ def _bounds(
 
 
 def _times(shape: tuple[int, ...]) -> str:
-    return " × ".join(map(str, shape))
+    return " × ".join(map(str, shape)) or "a single number"

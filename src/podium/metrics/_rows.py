@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from podium.metrics._options import as_number
+from podium.metrics._arguments import as_number
 from podium.metrics._quotients import quotient
 from podium.model import InputError
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from podium.metrics._arguments import as_length
 from podium.metrics._counts import check_part
-from podium.metrics._options import as_length
 from podium.metrics._pairs import MASK, Labels, Regions, Spacing, as_regions, mask_labels, pair_up, which_empty
 from podium.metrics.registry import A_SHARE, declare
 

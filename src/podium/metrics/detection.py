@@ -16,9 +16,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from podium.metrics._arguments import as_several, as_several_numbers, as_thresholds, as_whole_number
 from podium.metrics._counts import check_part
 from podium.metrics._kernels import scored as kernels
-from podium.metrics._options import as_several, as_several_numbers, as_thresholds, as_whole_number
 from podium.metrics._pairs import Labels
 from podium.metrics._rows import as_array, as_numbers, as_weights
 from podium.metrics.instances import instance_map
@@ -72,7 +72,7 @@ class ImageDetections:
             raise InputError("a score is not a number")
         rule = "how many references there were to find is a whole number from 0"
         references = as_whole_number(self.references, rule, least=0)
-        check_part("the number of hits", int(np.count_nonzero(true)), "references", references)
+        check_part("hits", int(np.count_nonzero(true)), "references", references)
         object.__setattr__(self, "scores", scores)
         object.__setattr__(self, "true", true)
 
@@ -231,7 +231,7 @@ class Detections:
             raise InputError("rows, true and last have one entry for each prediction")
         if np.size(self.rows) and not 0 <= np.min(self.rows) <= np.max(self.rows) < images:
             raise InputError(f"rows name one of {images} images for each prediction, counted from 0")
-        check_part("the number of hits", np.bincount(self.rows, self.true, images), "references", self.references)
+        check_part("hits", np.bincount(self.rows, self.true, images), "references", self.references)
 
     @classmethod
     def of(cls, images: Sequence[ImageDetections]) -> Detections:

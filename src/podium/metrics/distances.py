@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from podium.metrics._options import as_length
+from podium.metrics._arguments import as_length
 from podium.metrics._rows import check_percentile
 from podium.metrics.registry import A_SHARE, AN_ERROR, declare
 from podium.metrics.surface import DirectedDistances, SurfaceDistances

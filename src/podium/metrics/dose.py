@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from podium.metrics._arguments import as_length
 from podium.metrics._kernels.splines import average_of_shifts
-from podium.metrics._options import as_length
 from podium.metrics._pairs import Spacing, as_mask
 from podium.model import Box, InputError, as_spacing
 

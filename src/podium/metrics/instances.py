@@ -12,9 +12,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from podium.metrics._arguments import as_length, as_threshold
 from podium.metrics._kernels.counting import only_label
 from podium.metrics._kernels.meetings import COUNT, LOWER, SUMS, UPPER, meet
-from podium.metrics._options import as_length, as_threshold
 from podium.metrics._pairs import Labels, Spacing, read_only, same_grid
 from podium.metrics.matching import Matching, Method, match_pairs
 from podium.model import InputError, LabelMap, as_labels
@@ -50,7 +50,7 @@ def components(mask: Labels, *, connectivity: int | None = None) -> npt.NDArray[
     """
     import cc3d
 
-    inside = np.ascontiguousarray(mask.array if isinstance(mask, LabelMap) else as_labels(np.asanyarray(mask)))
+    inside = np.ascontiguousarray(mask.array if isinstance(mask, LabelMap) else as_labels(mask))
     known = _CONNECTIVITIES.get(inside.ndim)
     if known is None:
         raise InputError(f"components are found in 2-D or 3-D masks, not in {inside.ndim}-D")

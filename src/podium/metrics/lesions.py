@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from podium.metrics._options import as_length, as_whole_number
+from podium.metrics._arguments import as_length, as_whole_number
 from podium.metrics._pairs import Labels, Spacing
 from podium.metrics.distances import check_tolerance, hausdorff_distance_95, surface_dice
 from podium.metrics.instances import (
@@ -30,7 +30,7 @@ from podium.metrics.instances import (
 from podium.metrics.matching import Matching, Method
 from podium.metrics.panoptic import InstanceCounts, matched_overlaps
 from podium.metrics.registry import A_SHARE, AN_ERROR, declare
-from podium.metrics.surface import Boundary, SurfaceDistances
+from podium.metrics.surface import Boundary, SurfaceDistances, check_boundary
 from podium.model import Box, InputError
 
 __all__ = [
@@ -123,6 +123,9 @@ class LesionComparison:
     prediction: npt.NDArray[Any]
     spacing_mm: tuple[float, ...]
     boundary: Boundary = "surfel"
+
+    def __post_init__(self) -> None:
+        check_boundary(self.boundary)
 
     @classmethod
     def by_contact(

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from podium.metrics._options import as_number
+from podium.metrics._arguments import as_number
 from podium.metrics._rows import as_numbers
 from podium.model import InputError
 

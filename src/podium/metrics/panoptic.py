@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from podium.metrics._arguments import as_several, as_several_numbers
 from podium.metrics._counts import check_part
-from podium.metrics._options import as_several, as_several_numbers
 from podium.metrics._pairs import Labels, Spacing
 from podium.metrics._quotients import quotient
 from podium.metrics._rows import as_weights

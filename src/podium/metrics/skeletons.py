@@ -52,7 +52,7 @@ def skeleton(mask: npt.ArrayLike) -> npt.NDArray[np.bool_]:
            [1, 1, 1, 1, 1, 1, 1],
            [0, 0, 0, 0, 0, 0, 0]])
     """
-    inside = as_mask(np.asanyarray(mask))
+    inside = as_mask(mask)
     if inside.ndim not in (2, 3):
         raise InputError(f"a skeleton is that of a 2-D or 3-D mask, not {inside.ndim}-D")
     result = np.zeros(inside.shape, np.bool_)

@@ -67,7 +67,7 @@ def betti_numbers(mask: npt.ArrayLike, *, touch: Touch = "corner") -> BettiNumbe
 
     if touch not in ("corner", "face"):
         raise InputError(f"there is no touch called {touch!r}", advice="It is 'corner' or 'face'")
-    inside = as_mask(np.asanyarray(mask))
+    inside = as_mask(mask)
     if inside.ndim not in (2, 3):
         raise InputError(f"Betti numbers are those of a 2-D or 3-D mask, not {inside.ndim}-D")
     if not inside.any():

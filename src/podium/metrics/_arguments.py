@@ -51,11 +51,13 @@ def as_whole_number(value: Any, rule: str, *, least: int) -> int:
 
 def as_several_numbers(values: Any, rule: str) -> Floats:
     """Return one or more numbers as an array of one axis; see `as_number`."""
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable) or np.ndim(values) != 1:
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) != 1:
         raise InputError(f"{rule}, in a list, not {values!r:.60}")
     numbers = np.array([as_number(value, rule) for value in values], np.float64)
     if not numbers.size:
         raise InputError(f"{rule}, in a list, not none at all")
+    if np.isnan(numbers).any():
+        raise InputError(f"{rule}, not NaN")
     return numbers
 
 
@@ -64,7 +66,7 @@ def as_threshold(threshold: Any) -> float:
     rule = "a threshold of overlaps is a share from 0 to 1"
     number = as_number(threshold, rule)
     if not 0 <= number <= 1:
-        advice = f"Did you mean {number / 100:g}?" if 1 < number <= 100 else None
+        advice = f"Did you mean {number / 100:g}?" if 2 <= number <= 100 else None
         raise InputError(f"{rule}, not {number:g}", advice=advice)
     return number
 
@@ -88,6 +90,7 @@ def as_several(things: Iterable[T], kind: type[T], *, call: str) -> list[T]:
     for thing in several:
         if not isinstance(thing, kind):
             raise InputError(
-                f"{call} takes a list of {kind.__name__}, one for each image: {type(thing).__name__} is none"
+                f"{call} takes a list of {kind.__name__}, and {type(thing).__name__} is none",
+                advice=f"Make {kind.__name__}(…) of it first",
             )
     return several
