@@ -140,9 +140,9 @@ def compare(
     prediction: AnyPath,
     *,
     regions: Mapping[str, Sequence[int]] | None = None,
-    tolerances_mm: Sequence[float] = (1.0,),
+    tolerances_mm: float | Sequence[float] = (1.0,),
     boundary: Boundary = "surfel",
-    also: Sequence[Also] = (),
+    also: Also | Sequence[Also] = (),
     figure: AnyPath | None = None,
     max_voxels: int | None = None,
 ) -> LabelMapComparison:
@@ -165,13 +165,20 @@ def compare(
     max_voxels
         Refuse files that promise more voxels.
     """
+    for given in (reference, prediction):
+        if not isinstance(given, str | Path):
+            raise InputError(
+                f"podium.compare takes the names of two files, not {type(given).__name__}",
+                advice="podium.metrics.compare(reference, prediction, regions={…}, spacing_mm=…) takes arrays, which "
+                "np.asarray(image.dataobj) is of a nibabel image; podium.metrics.compare_label_maps takes label maps",
+            )
     if figure is not None:
         from podium.report.figures import check_name
 
         check_name(Path(figure))
     truth, guess = (read_label_map(Path(path), max_voxels=max_voxels or MAX_VOXELS) for path in (reference, prediction))
     compared = compare_label_maps(
-        truth, guess, regions=regions, tolerances_mm=tuple(tolerances_mm), boundary=boundary, also=also
+        truth, guess, regions=regions, tolerances_mm=tolerances_mm, boundary=boundary, also=also
     )
     if figure is not None:
         from podium.report import figures

@@ -3,6 +3,7 @@
 import json
 
 import label_files
+import nibabel
 import numpy as np
 import pytest
 
@@ -133,7 +134,19 @@ def test_other_geometry_is_a_warning(run, pair, tmp_path):
     write_label_map(moved, LabelMap.from_array(read_label_map(pair[1]).array, spacing=(1, 1, 3)))
     result = run("compare", pair[0], moved)
     assert result.exit_code == 0
-    assert "spacing 1 1 2 and 1 1 3 mm differ; the reference's are used" in result.stderr
+    said = " ".join(result.stderr.split())
+    assert "moved.nii.gz: spacing 1 1 2 mm in the reference, 1 1 3 mm in the prediction: voxels were compared" in said
+    assert said.endswith("resample the prediction onto the reference's grid")
+
+
+def test_a_flipped_axis_is_told_of_both(run, tmp_path):
+    array = np.zeros((4, 5, 6), np.uint8)
+    array[1:3, 1:3, 1:3] = 1
+    for name, sign in (("one", 1), ("two", -1)):
+        nibabel.save(nibabel.Nifti1Image(array, np.diag([sign, 1, 1, 1])), tmp_path / f"{name}.nii.gz")
+    said = " ".join(run("compare", tmp_path / "one.nii.gz", tmp_path / "two.nii.gz").stderr.split())
+    assert "direction -1 0 0 0 -1 0 0 0 1 in the reference, 1 0 0 0 -1 0 0 0 1 in the prediction: " in said
+    assert "resample the prediction onto the reference's grid" in said
 
 
 @pytest.mark.parametrize("suffix", ["png", "pdf", "svg"])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import ndimage
 
-from podium.metrics import InstanceOverlaps, components, match
+from podium.metrics import InstanceCounts, InstanceOverlaps, LesionComparison, components, mask_hits, match
 from podium.model import InputError, LabelMap
 
 
@@ -82,7 +82,7 @@ def test_overlaps_like_masks(seed, dimensions, largest):
     reference, prediction = labels[generator.integers(0, 5, (2, *shape))]
     if seed % 2:
         prediction = np.asfortranarray(prediction)
-    overlaps = check(reference, prediction, spacing_mm=(0.7, 1.3, 2.9)[:dimensions])
+    overlaps = check(reference, prediction, connectivity=0, spacing_mm=(0.7, 1.3, 2.9)[:dimensions])
     between = overlaps.reference_centres_mm[:, None] - overlaps.prediction_centres_mm
     np.testing.assert_allclose(overlaps.matrix("centre_distance"), np.sqrt((between**2).sum(axis=-1)))
 
@@ -106,13 +106,69 @@ def test_odd_layouts_and_threads():
 
 def test_masks_become_components_and_maps_stay():
     mask = np.array([[1, 0, 1]])
-    assert InstanceOverlaps.between(mask, mask).shape == (1, 1)
-    assert InstanceOverlaps.between(mask.astype(bool), mask.astype(bool)).shape == (2, 2)
+    assert InstanceOverlaps.between(mask, mask, connectivity=0).shape == (1, 1)
+    assert InstanceOverlaps.between(mask > 0, mask > 0).shape == (2, 2)
     assert InstanceOverlaps.between(mask, mask, connectivity=4).shape == (2, 2)
     label_map = LabelMap.from_array(mask, spacing=(2, 3))
-    overlaps = InstanceOverlaps.between(label_map, label_map)
+    overlaps = InstanceOverlaps.between(label_map, label_map, connectivity=0)
     assert overlaps.voxel_volume_mm3 == 6
     np.testing.assert_allclose(overlaps.reference_centres_mm, [[0, 3]])
+
+
+PARTS = np.array([[1, 0, 1, 1], [0, 0, 0, 0], [0, 1, 0, 0]])
+READERS = {
+    "InstanceOverlaps.between": lambda map_, **options: InstanceOverlaps.between(map_, map_, **options).shape[0],
+    "InstanceCounts.between": lambda map_, **options: int(InstanceCounts.between(map_, map_, **options).references),
+    "by_matching": lambda map_, **options: len(LesionComparison.by_matching(map_, map_, **options).lesions),
+    "by_contact": lambda map_, **options: len(LesionComparison.by_contact(map_, map_, **options).lesions),
+    "mask_hits": lambda map_, **options: mask_hits([[0, 0]], map_, **options)[1].size,
+}
+"""Everything that reads instances, and how many it sees."""
+
+
+@pytest.mark.parametrize("count", READERS.values(), ids=READERS)
+def test_one_array_holds_the_same_instances_for_everybody(count):
+    assert count(PARTS > 0) == 3
+    assert count((PARTS * np.uint8(255)).astype(np.uint8).view(bool)) == 3
+    assert count(PARTS * [[1, 1, 2, 3]]) == 3  # two of them touch, one is in two parts
+    assert count(PARTS * [[7], [0], [0]] + PARTS * [[0], [0], [9]]) == 2
+    assert count(np.where(PARTS > 5, PARTS, 0)) == 0
+    for one_part in (PARTS[2:], 255 * PARTS[2:], PARTS[2:].astype(float), PARTS[2:] > 0):
+        assert count(one_part) == 1
+    for unsaid in (PARTS, PARTS * 255, PARTS.astype(np.uint8), PARTS.astype(np.float32), PARTS.tolist()):
+        with pytest.raises(InputError, match=r"alone, in 3 parts: .* > 0, or components\(.*connectivity=0"):
+            count(unsaid)
+        assert count(unsaid, connectivity=8) == 3
+        assert count(unsaid, connectivity=0) == 1
+    for labels in (PARTS, PARTS * [[1, 1, 2, 2]], PARTS[2:]):
+        label_map = LabelMap.from_array(labels)
+        with pytest.raises(InputError, match="is a label map, whose labels may be classes or instances"):
+            count(label_map)
+        assert count(label_map, connectivity=0) == len(np.unique(labels)) - 1
+        assert count(label_map, connectivity=8) == components(labels).max()
+    for senseless in (1, 26, False, True, "8"):
+        with pytest.raises(InputError, match="a connectivity is 4 or 8, not"):
+            count(PARTS, connectivity=senseless)
+
+
+def test_each_side_is_read_by_itself():
+    mask, instances = PARTS > 0, PARTS * [[1, 1, 2, 3]]
+    assert InstanceOverlaps.between(mask, instances).shape == InstanceOverlaps.between(instances, mask).shape == (3, 3)
+    with pytest.raises(InputError, match="the prediction holds 1 alone"):
+        InstanceOverlaps.between(mask, PARTS)
+    with pytest.raises(InputError, match="the reference holds 1 alone"):
+        InstanceOverlaps.between(PARTS, instances)
+
+
+def test_a_dilation_is_that_of_a_mask():
+    """A step joins the three parts. Instances are not joined in silence."""
+    mask, instances = PARTS > 0, PARTS * [[1, 1, 2, 3]]
+    assert len(LesionComparison.by_contact(mask, instances, dilation=1).lesions) == 1
+    assert len(LesionComparison.by_contact(instances, mask, dilation=1, connectivity=8).lesions) == 1
+    assert LesionComparison.by_contact(0 * instances, 0 * instances, dilation=1).lesions == ()
+    for reference, options in ((instances, {}), (instances, {"connectivity": 0}), (mask, {"connectivity": 0})):
+        with pytest.raises(InputError, match="Write reference > 0"):
+            LesionComparison.by_contact(reference, mask, dilation=1, **options)
 
 
 def test_nothing_on_one_side():

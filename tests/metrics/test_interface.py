@@ -107,8 +107,8 @@ def test_two_masks_are_told_what_to_call(metric):
     [
         ("panoptic_quality", "InstanceCounts.between(reference, prediction)"),
         ("specificity", "BinaryCounts.between(reference, prediction)"),
-        ("lesion_wise_dice", "LesionComparison.by_contact(…)"),
-        ("froc_score", "Detections.of(…)"),
+        ("lesion_wise_dice", "LesionComparison.by_contact(reference, prediction)"),
+        ("froc_score", "Detections.of(images)"),
     ],
 )
 def test_so_are_those_of_instances_and_decisions(name, call):

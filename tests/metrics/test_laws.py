@@ -1,12 +1,14 @@
 """Every declared metric obeys every law, and every law can fail."""
 
+from dataclasses import replace
 from itertools import count
+from typing import NamedTuple
 
 import laws
 import numpy as np
 import pytest
 
-from podium.metrics import declare, dice, get_metric, metrics, surface_dice
+from podium.metrics import InstanceCounts, components, declare, dice, get_metric, metrics, surface_dice
 from podium.model import Direction, InputError
 
 _GOOD = {
@@ -40,6 +42,24 @@ def test_every_family_has_laws():
 
 
 _CALLS = count()
+
+
+class Unchecked(NamedTuple):
+    """Counts that may be any."""
+
+    common: int
+    reference: int
+
+    @classmethod
+    def between(cls, reference, prediction):
+        """Count two masks."""
+        return cls(np.sum(reference & prediction), np.sum(reference))
+
+
+def _unchecked(counts: Unchecked):
+    return counts.common / counts.reference if counts.reference else 1.0
+
+
 BROKEN = {
     laws.declares_everything: planted(dice.function, formula=""),
     laws.stays_in_range: planted(lambda overlap: 2 * dice(overlap) - 1),
@@ -76,6 +96,8 @@ BROKEN = {
         family="classification",
     ),
     laws.does_not_depend_on_layout_threads_or_calls: planted(lambda overlap: dice(overlap) / (2 + next(_CALLS))),
+    laws.reads_a_mask_alike_in_any_form: planted(lambda overlap: dice(overlap) / (2 + next(_CALLS))),
+    laws.counts_only_what_can_be: planted(_unchecked),
 }
 
 
@@ -83,6 +105,19 @@ BROKEN = {
 def test_a_broken_metric_fails_its_law(law):
     with pytest.raises(AssertionError):
         law(BROKEN[law])
+
+
+def test_masks_that_become_one_instance_are_noticed(monkeypatch):
+    """What `InstanceCounts.between` once did with masks of 0 and 1."""
+
+    def measure(metric, *masks):
+        maps = [np.asarray(mask) if np.asarray(mask).dtype != bool else components(mask) for mask in masks[:2]]
+        return float(metric(InstanceCounts.between(*maps, connectivity=0)))
+
+    (family,) = laws.FAMILIES["instances"]
+    monkeypatch.setitem(laws.FAMILIES, "instances", [replace(family, measure=measure)])
+    with pytest.raises(AssertionError, match="where a mask is stored as"):
+        laws.reads_a_mask_alike_in_any_form(get_metric("panoptic_quality"))
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,8 @@ class Family:
     `measure` calls a metric; `pairs` yields references and predictions; `equivalents` yields pairs that must give the
     same value; `nothing` makes the pair of each empty case; `scaled` measures with all lengths multiplied;
     `exchangeable` says whether a prediction may stand in the place of a reference; `weighted`, whether rows (first
-    axis) take weights; `values`, whether both sides are arrays that the metric itself is given.
+    axis) take weights; `values`, whether both sides are arrays that the metric itself is given; `masks`, whether it
+    takes two masks.
     """
 
     measure: Callable[..., float]
@@ -47,6 +48,7 @@ class Family:
     exchangeable: bool = True
     weighted: bool = False
     values: bool = False
+    masks: bool = False
 
 
 SPACING = (0.7, 1.3, 2.9)
@@ -86,6 +88,7 @@ def _segmentation(kind: Any, **options: Any) -> Family:
         equivalents=_turned,
         nothing={"both": (_EMPTY, _EMPTY), "reference": (_EMPTY, _SOME), "prediction": (_SOME, _EMPTY)},
         scaled=scaled,
+        masks=True,
     )
 
 
@@ -98,7 +101,7 @@ def _without_lengths(kind: Any, **options: Any) -> Family:
 
     # Thinning goes side by side, so that skeletons depend on which side is first.
     turned = _turned if kind is not CentreLines else lambda *_: iter(())
-    return Family(measure=measure, pairs=_mask_pairs, equivalents=turned, nothing=masks.nothing)
+    return Family(measure=measure, pairs=_mask_pairs, equivalents=turned, nothing=masks.nothing, masks=True)
 
 
 def _number_pairs() -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -357,8 +360,8 @@ FAMILIES: dict[str, list[Family]] = {
             values=True,
         )
     ],
-    "instances": [Family(_by_instances, _instance_pairs, _turned, _NOTHING)],
-    "lesions": [Family(_by_lesions, _instance_pairs, _turned, _NOTHING, _lesions_scaled)],
+    "instances": [Family(_by_instances, _instance_pairs, _turned, _NOTHING, masks=True)],
+    "lesions": [Family(_by_lesions, _instance_pairs, _turned, _NOTHING, _lesions_scaled, masks=True)],
     "detections": [
         Family(_by_hits, _landmark_pairs, _shuffled, {"no references": (np.zeros((0, 3)), np.ones((4, 3)))})
     ],

@@ -10,11 +10,13 @@ import inspect
 import math
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from typing import Any
 
 import numpy as np
-from families import FAMILIES, Family
+from families import FAMILIES, SPACING, Family
 
+from podium.metrics import Detections, ImageDetections
 from podium.model import Direction, InputError, Metric
 
 UNITS = {"": 0, "dB": 0, "mm": 1, "mm³": None}
@@ -269,6 +271,69 @@ def does_not_depend_on_layout_threads_or_calls(metric: Metric) -> None:
             assert _same(float(other), float(value)), f"{value} becomes {other} in another layout of memory"
 
 
+FORMS = (np.uint8, np.int64, np.float32, lambda mask: mask * np.uint8(255), lambda mask: 7.0 * mask, np.ndarray.tolist)
+
+
+def reads_a_mask_alike_in_any_form(metric: Metric) -> None:
+    """See that a mask of numbers is that mask, or is refused: it is never something else."""
+    for family, *pair in _cases(metric):
+        if not family.masks:
+            return
+        masks = [side != 0 for side in pair]
+        value = family.measure(metric, *masks)
+        for form, sides in product(FORMS, ((True, True), (True, False), (False, True))):
+            given = [form(mask) if changed else mask for mask, changed in zip(masks, sides, strict=True)]
+            try:
+                other = family.measure(metric, *given, SPACING[: masks[0].ndim])
+            except InputError:
+                continue
+            assert _same(float(other), float(value)), f"{value} becomes {other} where a mask is stored as {form}"
+
+
+def counts_only_what_can_be(metric: Metric) -> None:
+    """See that numbers which no pair can have are refused when put together, and that others give what is in range."""
+    makes, most = _counted(metric)
+    if makes is None:
+        return
+    for numbers in product((-1, 0, 1, 2, 3, math.nan, math.inf), repeat=most) if most < 4 else _draws(most):
+        try:
+            counted = makes(*numbers)
+        except InputError:
+            continue
+        assert all(0 <= number < math.inf for number in numbers), f"{numbers} are taken for counts"
+        value = float(np.squeeze(metric(counted)))
+        inside = math.isnan(value) or metric.minimum <= value <= metric.maximum
+        assert inside, f"{value} of {counted} is outside [{metric.minimum}, {metric.maximum}]"
+
+
+def _draws(size: int) -> Iterator[tuple[float, ...]]:
+    generator = np.random.default_rng(12)
+    for numbers in generator.integers(-1, 4, (1000, size)):
+        yield tuple(numbers.tolist())
+    for place, strange in product(range(size), (-1, math.nan, math.inf)):
+        yield (*(3,) * place, strange, *(3,) * (size - place - 1))
+
+
+def _counted(metric: Metric) -> tuple[Any, int]:
+    """Return what makes the counts that a metric takes out of numbers, and how many; None where it takes others."""
+    parameter = next(iter(inspect.signature(metric.function).parameters.values()))
+    names = getattr(metric.function, "__globals__", {})
+    kind = names.get(parameter.annotation) if isinstance(parameter.annotation, str) else parameter.annotation
+    if kind is Detections:
+        return _found, 1
+    fields = inspect.get_annotations(kind).values() if isinstance(kind, type) else ()
+    types = [getattr(t, "__forward_arg__", getattr(t, "__name__", t)) for t in fields]  # names, as they are written
+    if not types or not {*types} <= {"int", "float", "Floats"}:
+        return None, 0
+    if "Floats" in types:  # along an axis
+        return lambda *numbers: kind(*(np.array([number], float) for number in numbers)), len(types)
+    return kind, len(types)
+
+
+def _found(references: float) -> Detections:
+    return Detections.of([ImageDetections([0.9, 0.8, 0.7], [True, False, True], references)])
+
+
 def _has_tolerance(metric: Metric) -> bool:
     return "tolerance_mm" in inspect.signature(metric.function).parameters
 
@@ -288,4 +353,6 @@ LAWS = (
     refuses_hostile_arrays,
     has_its_samples_along_the_last_axis,
     does_not_depend_on_layout_threads_or_calls,
+    reads_a_mask_alike_in_any_form,
+    counts_only_what_can_be,
 )

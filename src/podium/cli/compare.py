@@ -77,8 +77,8 @@ def compare(
             figure=figure,
             max_voxels=max_voxels,
         )
-        if result.warnings:
-            say(f"warning: {prediction}: {'; '.join(result.warnings)} differ; the reference's are used")
+        for warning in result.warnings:
+            say(f"warning: {prediction}: {warning}")
         (_print_json if as_json else _print_tables)(reference, prediction, result)
 
 

@@ -117,13 +117,14 @@ def same_grid(
     The spacing is the reference's unless given; arrays without one have 1 mm.
     """
     one, two = _array(reference), _array(prediction)
+    for side in (one, two):
+        if side.ndim not in (2, 3) or side.size == 0:
+            raise InputError(f"masks must be 2-D or 3-D, with at least one voxel, not {_times(side.shape)}")
     if one.shape != two.shape:
         raise InputError(
             f"the prediction has {_times(two.shape)} voxels, the reference {_times(one.shape)}",
             advice="Both must lie on the same grid: resample the prediction to the reference",
         )
-    if one.ndim not in (2, 3) or one.size == 0:
-        raise InputError(f"masks must be 2-D or 3-D, with at least one voxel, not {_times(one.shape)}")
     if spacing_mm is None:
         spacing_mm = reference.spacing if isinstance(reference, LabelMap) else 1.0
     spacing = as_spacing(spacing_mm, one.ndim)
@@ -145,7 +146,7 @@ def pair_up(reference: Labels, prediction: Labels, *, spacing_mm: Spacing | None
         labels, classes = np.append(labels, 0), classes.reshape(2, *one.shape) + (labels[0] != 0)
         labels = np.unique(labels)
         one, two = classes.astype(np.min_scalar_type(labels.size))
-    one, two = _read_only(one), _read_only(two)
+    one, two = read_only(one), read_only(two)
     (lower, upper), (other_lower, other_upper) = (
         _bounds(given, array, reversed_axes=reversed_axes) for given, array in ((reference, one), (prediction, two))
     )
@@ -161,7 +162,7 @@ def pair_up(reference: Labels, prediction: Labels, *, spacing_mm: Spacing | None
     )
 
 
-def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return a view that cannot be written to, so that kernels are compiled for one kind of array only."""
     view = array.view()
     view.flags.writeable = False
@@ -182,19 +183,19 @@ def _array(labels: Labels) -> npt.NDArray[Any]:
     return labels.array if isinstance(labels, LabelMap) else as_labels(labels)
 
 
-def as_mask(array: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+def as_mask(array: npt.ArrayLike) -> npt.NDArray[np.bool_]:
     """Return a mask of what is not zero, whatever value a mask was stored with."""
     labels = as_labels(array)
     return labels.view(np.bool_) if getattr(array, "dtype", None) == np.bool_ else labels != 0
 
 
-def mask_bytes(array: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+def mask_bytes(array: npt.ArrayLike) -> npt.NDArray[np.uint8]:
     """Return a mask as bytes, zero outside and anything else inside, without a look at them where they are bytes."""
     labels = array.view(np.uint8) if type(array) is np.ndarray and array.dtype == np.bool_ else as_labels(array)
     return labels if labels.dtype == np.uint8 else (labels != 0).view(np.uint8)
 
 
-def mask_labels(array: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+def mask_labels(array: npt.ArrayLike) -> npt.NDArray[np.uint8]:
     """Return 1 for what is not zero, as the labels of `MASK`."""
     return as_mask(array).view(np.uint8)
 
@@ -213,4 +214,4 @@ def _bounds(
 
 
 def _times(shape: tuple[int, ...]) -> str:
-    return " × ".join(map(str, shape))
+    return " × ".join(map(str, shape)) or "a single number"

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from podium.metrics._arguments import as_number
 from podium.metrics._quotients import quotient
 from podium.model import InputError
 
@@ -167,6 +168,7 @@ def varies(values: Floats, counted: npt.NDArray[np.bool_]) -> npt.NDArray[np.boo
 
 def check_percentile(percentile: float) -> None:
     """Refuse what is no percentile, and a share that was meant as one."""
+    percentile = as_number(percentile, "a percentile is one number from 0 to 100")
     if not 0 <= percentile <= 100:
         raise InputError(f"a percentile lies between 0 and 100, not {percentile}")
     if 0 < percentile < 1:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from podium.metrics._arguments import as_length
+from podium.metrics._counts import check_part
 from podium.metrics._pairs import MASK, Labels, Regions, Spacing, as_regions, mask_labels, pair_up, which_empty
 from podium.metrics.registry import A_SHARE, declare
-from podium.model import InputError
 
 __all__ = ["BoundaryBands", "boundary_bands", "boundary_iou"]
 
@@ -34,6 +35,11 @@ class BoundaryBands:
     reference: int
     prediction: int
     width_mm: float
+
+    def __post_init__(self) -> None:
+        check_part("common", self.common, "reference", self.reference)
+        check_part("common", self.common, "prediction", self.prediction)
+        as_length(self.width_mm, "a width is a length from 0", finite=True)
 
     @classmethod
     def between(
@@ -81,8 +87,7 @@ def boundary_bands(
     if width_mm is None:
         diagonal = np.linalg.norm(np.multiply(pair.reference.shape[-len(spacing) :], pair.spacing))
         width_mm = _SHARE_OF_DIAGONAL * float(diagonal)
-    if not 0 <= width_mm < np.inf:
-        raise InputError(f"a width is a length from 0, not {width_mm} mm")
+    width_mm = as_length(width_mm, "a width is a length from 0", finite=True)
     result = {}
     for name, labels in as_regions(regions).items():
         one, two = (_near_boundary(mask, width_mm, spacing) for mask in pair.masks(labels))

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from podium.metrics._arguments import as_several, as_thresholds
 from podium.metrics._rows import as_numbers, as_weights
 from podium.metrics.classification import mean_over_defined
 from podium.metrics.detection import Detections, ImageDetections, Interpolation, detection_average_precision
@@ -95,12 +96,15 @@ def average_precisions_of_boxes(
 
     Undefined for a class that no reference has. See `mean_average_precision` for the parameters.
     """
+    reference = as_several(reference, BoxSet, call="mean_average_precision")
+    prediction = as_several(prediction, BoxSet, call="mean_average_precision")
+    levels = as_thresholds(thresholds).tolist()
     if len(reference) != len(prediction):
         raise InputError(f"there are {len(reference)} images with references and {len(prediction)} with predictions")
     kinds = [np.zeros(len(own.boxes), int) if own.classes is None else own.classes for own in (*reference, *prediction)]
     classes = np.unique(np.concatenate([np.zeros(0, np.int64), *kinds])).astype(np.int64)
     factors = as_weights(weights, len(reference), axes=2)
-    result = np.full((*factors.shape[:-1], classes.size, len(thresholds)), UNDEFINED)
+    result = np.full((*factors.shape[:-1], classes.size, len(levels)), UNDEFINED)
     for place, kind in enumerate(classes):
         images = []
         for truth, claim in zip(reference, prediction, strict=True):
@@ -113,7 +117,7 @@ def average_precisions_of_boxes(
                 if wanted.any() and claimed.any()
                 else np.zeros((int(claimed.sum()), int(wanted.sum())))
             )
-            images.append(ImageDetections.at_thresholds(scores, overlaps, thresholds=thresholds, most=most))
+            images.append(ImageDetections.at_thresholds(scores, overlaps, thresholds=levels, most=most))
         for level, own in enumerate(zip(*images, strict=True)):
             result[..., place, level] = detection_average_precision(
                 Detections.of(own), interpolation=interpolation, weights=weights

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from podium.metrics._counts import counting
 from podium.metrics._quotients import quotient
 from podium.metrics._rows import (
     as_classes,
@@ -48,6 +49,7 @@ Disagreement: TypeAlias = Literal["any", "linear", "quadratic"]
 Floats = npt.NDArray[np.float64]
 
 
+@counting
 class ClassCounts(NamedTuple):
     """Per class (last axis): how often it was rightly predicted, wrongly predicted, and not predicted though true."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from podium.metrics._arguments import as_length
 from podium.metrics._pairs import Labels, Regions, Spacing, as_regions
 from podium.metrics.bands import boundary_bands
 from podium.metrics.families import lesion_comparisons, matched_counts, threshold_counts
@@ -63,8 +64,8 @@ def compare(
     regions: Regions,
     spacing_mm: Spacing | None = None,
     boundary: Boundary = "surfel",
-    tolerances_mm: Sequence[float] = (1.0,),
-    also: Sequence[Also] = (),
+    tolerances_mm: float | Sequence[float] = (1.0,),
+    also: Also | Sequence[Also] = (),
 ) -> dict[str, Comparison]:
     """Measure every region, a set of labels, of two label maps by overlap, surface distances and centres, and more.
 
@@ -92,6 +93,7 @@ def compare(
     >>> {measured.name: measured.value for measured in both["everything"].values}["dice"]
     1.0
     """
+    tolerances = _numbers(tolerances_mm)
     overlaps = overlap(reference, prediction, regions=regions, spacing_mm=spacing_mm)
     surfaces = surface_distances(reference, prediction, regions=regions, spacing_mm=spacing_mm, boundary=boundary)
     middles = centres(reference, prediction, regions=regions, spacing_mm=spacing_mm)
@@ -102,8 +104,9 @@ def compare(
         values = [
             Measured(metric, options, float(metric(measured.get(metric.name, measured[family]), **options)))
             for family in measured
-            for metric in metrics(family=family)
-            for options in _options(metric, tolerances_mm)
+            for metric in metrics()
+            if metric.family == family
+            for options in _options(metric, tolerances)
         ]
         result[name] = Comparison(overlaps[name], surfaces[name], middles[name], tuple(values))
     return result
@@ -115,11 +118,13 @@ def _more(
     regions: Regions,
     spacing_mm: Spacing | None,
     boundary: Boundary,
-    also: Sequence[Also],
+    also: Also | Sequence[Also],
 ) -> dict[str, dict[str, Any]]:
     """Return, for each region, what its shape and its instances are measured by, where asked for."""
-    if unknown := set(also) - {"shape", "instances"}:
-        raise InputError(f"there is nothing called {min(unknown)!r} to measure", advice="It is 'shape' or 'instances'")
+    if isinstance(also, str) or not isinstance(also, Iterable):
+        also = (also,)
+    for unknown in (name for name in also if name not in ("shape", "instances")):
+        raise InputError(f"there is nothing called {unknown!r} to measure", advice="It is 'shape' or 'instances'")
     result: dict[str, dict[str, Any]] = {name: {} for name in regions}
     if "shape" in also:
         bands = boundary_bands(reference, prediction, regions=regions, spacing_mm=spacing_mm)
@@ -174,8 +179,12 @@ class LabelMapComparison(Mapping[str, Comparison]):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """In what the geometry of the two differs; the reference's is used."""
-        return tuple(self.reference.geometry_differences(self.prediction))
+        """In what the geometry of the two differs, with what to do; the reference's is used."""
+        return tuple(
+            f"{difference}: voxels were compared in their order, with the reference's geometry; "
+            "resample the prediction onto the reference's grid"
+            for difference in self.reference.geometry_differences(self.prediction, names=("reference", "prediction"))
+        )
 
     @property
     def distances(self) -> list[float]:
@@ -209,9 +218,9 @@ def compare_label_maps(
     prediction: LabelMap,
     *,
     regions: Regions | None = None,
-    tolerances_mm: Sequence[float] = (1.0,),
+    tolerances_mm: float | Sequence[float] = (1.0,),
     boundary: Boundary = "surfel",
-    also: Sequence[Also] = (),
+    also: Also | Sequence[Also] = (),
 ) -> LabelMapComparison:
     """Compare two label maps as `compare` does; by default, each label that either has is a region."""
     labels = sorted({*reference.labels, *prediction.labels} - {0})
@@ -221,6 +230,13 @@ def compare_label_maps(
         reference, prediction, regions=named, tolerances_mm=tolerances_mm, boundary=boundary, also=also
     )
     return LabelMapComparison(reference, prediction, named, boundary, comparisons)
+
+
+def _numbers(tolerances_mm: float | Sequence[float]) -> list[float]:
+    """Return tolerances, also where a single one was given as it is."""
+    several = isinstance(tolerances_mm, Iterable) and not isinstance(tolerances_mm, str)
+    given: Any = tolerances_mm if several else (tolerances_mm,)
+    return [as_length(tolerance, "a tolerance is a length from 0") for tolerance in given]
 
 
 def _short(value: float) -> str:

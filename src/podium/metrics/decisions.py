@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, ParamSpec
 import numpy as np
 import numpy.typing as npt
 
+from podium.metrics._counts import counting
 from podium.metrics._quotients import quotient
 from podium.metrics._rows import as_confusion, as_samples, check_yes_or_no
 from podium.metrics.registry import A_SHARE, declare
@@ -35,6 +36,7 @@ P = ParamSpec("P")
 Floats = npt.NDArray[np.float64]
 
 
+@counting
 class BinaryCounts(NamedTuple):
     """How many samples were rightly and wrongly called positive, and wrongly and rightly negative."""
 

@@ -16,8 +16,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from podium.metrics._arguments import as_several, as_several_numbers, as_thresholds, as_whole_number
+from podium.metrics._counts import check_part
 from podium.metrics._kernels import scored as kernels
+from podium.metrics._pairs import Labels
 from podium.metrics._rows import as_array, as_numbers, as_weights
+from podium.metrics.instances import instance_map
 from podium.metrics.registry import A_SHARE, declare
 from podium.model import UNDEFINED, InputError
 
@@ -38,6 +42,7 @@ Interpolation: TypeAlias = Literal["101 points", "11 points", "all points", "non
 RATES = (1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 8.0)
 """The false positives per scan at which LUNA16 takes the sensitivity."""
 
+_ROUNDING = 1e-9  # of an overlap of 1
 _POINTS = {"101 points": 101, "11 points": 11, "all points": 0, "none": -1}
 
 
@@ -58,6 +63,18 @@ class ImageDetections:
     scores: Floats
     true: npt.NDArray[np.bool_]
     references: int
+
+    def __post_init__(self) -> None:
+        scores, true = as_numbers(self.scores), _yes_or_no(self.true, "a prediction is right or not")
+        if scores.ndim != 1 or scores.shape != true.shape:
+            raise InputError(f"scores and true have one entry for each prediction, not {scores.shape} and {true.shape}")
+        if np.isnan(scores).any():
+            raise InputError("a score is not a number")
+        rule = "how many references there were to find is a whole number from 0"
+        references = as_whole_number(self.references, rule, least=0)
+        check_part("hits", int(np.count_nonzero(true)), "references", references)
+        object.__setattr__(self, "scores", scores)
+        object.__setattr__(self, "true", true)
 
     @classmethod
     def by_hits(
@@ -89,7 +106,7 @@ class ImageDetections:
         A prediction that is the best for two references finds both. `scores` of the result then holds it twice.
         """
         own, table = _checked(scores, hits)
-        table = table.astype(bool)
+        table = _yes_or_no(table, "a hit is one or not")
         skip = _ignored(ignored, table.shape[1])
         order = np.argsort(-own, kind="stable")
         wanted = table[:, ~skip]
@@ -124,7 +141,7 @@ class ImageDetections:
         scores
             One for each prediction: higher is surer.
         values
-            IoU or another similarity, shape (predictions, references).
+            IoU or another similarity from 0 to 1, shape (predictions, references).
         threshold
             The least value of a hit.
         ignored
@@ -148,13 +165,13 @@ class ImageDetections:
         """Do what `by_overlap` does for several thresholds."""
         own, table = _checked(scores, values)
         skip = _ignored(ignored, table.shape[1])
-        if np.isnan(thresholds).any():
-            raise InputError("the threshold of a hit is a number, not NaN")
-        if most is not None and (most < 1 or most != int(most)):
-            raise InputError(f"how many predictions count is a whole number from 1, not {most}")
+        levels = as_thresholds(thresholds)
+        if ((table < 0) | (table > 1 + _ROUNDING)).any():
+            raise InputError("the overlap of a prediction with a reference is a share from 0 to 1")
+        if most is not None:
+            most = as_whole_number(most, "how many predictions count is a whole number from 1", least=1)
         order = np.argsort(-own, kind="stable")[:most]
-        kinds = np.empty((len(thresholds), order.size), np.int8)
-        levels = np.asarray(thresholds, np.float64)
+        kinds = np.empty((levels.size, order.size), np.int8)
         kernels.take_by_score(np.ascontiguousarray(table[order], np.float64), skip, levels, kinds)
         return [cls(own[order][k >= 0], k[k >= 0] == 1, int((~skip).sum())) for k in kinds]
 
@@ -171,8 +188,15 @@ def _checked(scores: npt.ArrayLike, table: npt.ArrayLike) -> tuple[Floats, npt.N
     return own, pairs
 
 
+def _yes_or_no(given: npt.ArrayLike, rule: str) -> npt.NDArray[np.bool_]:
+    array = as_array(given)
+    if array.dtype != np.bool_ and not (array.dtype.kind in "iuf" and ((array == 0) | (array == 1)).all()):
+        raise InputError(f"{rule}: True or False, not other values", advice="Compare overlaps with a threshold first")
+    return array.astype(np.bool_, copy=False)
+
+
 def _ignored(ignored: npt.ArrayLike | None, references: int) -> npt.NDArray[np.bool_]:
-    skip = np.zeros(references, bool) if ignored is None else np.asarray(ignored, bool)
+    skip = np.zeros(references, bool) if ignored is None else _yes_or_no(ignored, "a reference is ignored or not")
     if skip.shape != (references,):
         raise InputError(f"of {references} references it must be said whether they are ignored, not of {skip.size}")
     return skip
@@ -201,9 +225,18 @@ class Detections:
     last: npt.NDArray[np.bool_]
     references: npt.NDArray[np.int64]
 
+    def __post_init__(self) -> None:
+        images = np.size(self.references)
+        if not np.shape(self.rows) == np.shape(self.true) == np.shape(self.last) == (np.size(self.rows),):
+            raise InputError("rows, true and last have one entry for each prediction")
+        if np.size(self.rows) and not 0 <= np.min(self.rows) <= np.max(self.rows) < images:
+            raise InputError(f"rows name one of {images} images for each prediction, counted from 0")
+        check_part("hits", np.bincount(self.rows, self.true, images), "references", self.references)
+
     @classmethod
     def of(cls, images: Sequence[ImageDetections]) -> Detections:
         """Put images together."""
+        images = as_several(images, ImageDetections, call="Detections.of")
         scores = np.concatenate([np.zeros(0), *(image.scores for image in images)])
         true = np.concatenate([np.zeros(0, bool), *(image.true for image in images)])
         rows = np.repeat(np.arange(len(images)), [image.scores.size for image in images])
@@ -244,8 +277,8 @@ def froc_sensitivities(
     >>> froc_sensitivities(Detections.of([image]), rates=(0.5, 1), interpolation="step")
     array([0.5, 1. ])
     """
-    wanted = np.asarray(rates, np.float64)
-    if wanted.ndim != 1 or not wanted.size or not (wanted >= 0).all():
+    wanted = as_several_numbers(rates, "rates of false positives are numbers from 0")
+    if not (wanted >= 0).all():
         raise InputError(f"rates of false positives are numbers from 0, not {rates}")
     if interpolation not in ("linear", "step"):
         raise InputError(f"there is no interpolation called {interpolation!r}", advice="It is 'linear' or 'step'")
@@ -370,24 +403,27 @@ def point_hits(points: npt.ArrayLike, reference: npt.ArrayLike, *, radius_mm: np
     return np.asarray(np.square(one[:, None] - two).sum(axis=-1) < np.square(radius))
 
 
-def mask_hits(points: npt.ArrayLike, instances: npt.NDArray[Any]) -> tuple[npt.NDArray[np.bool_], npt.NDArray[Any]]:
+def mask_hits(
+    points: npt.ArrayLike, instances: Labels, *, connectivity: int | None = None
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[Any]]:
     """Return which points lie in which instance of a map, shape (points, instances), and the labels of these.
 
     Parameters
     ----------
     points
         Positions in voxels, shape (points, axes), rounded to the nearest; outside the map nothing is hit.
-    instances
-        An instance map; see `components`.
+    instances, connectivity
+        A mask or an instance map; see `InstanceOverlaps.between`.
     """
-    at, axes = np.rint(as_numbers(points)), instances.ndim
+    labelled = instance_map(instances, connectivity=connectivity, side="map")
+    at, axes = np.rint(as_numbers(points)), labelled.ndim
     if at.ndim != 2 or at.shape[1] != axes:
         raise InputError(f"points in a {axes}-D map have the shape (points, {axes}), not {at.shape}")
     if not np.isfinite(at).all():
         raise InputError("a point has a coordinate that is not a finite number")
-    labels = np.unique(instances)
+    labels = np.unique(labelled)
     labels = labels[labels != 0]
-    inside = ((at >= 0) & (at < instances.shape)).all(axis=1)
-    under = np.zeros(len(at), instances.dtype)
-    under[inside] = instances[tuple(at[inside].astype(np.int64).T)]
+    inside = ((at >= 0) & (at < labelled.shape)).all(axis=1)
+    under = np.zeros(len(at), labelled.dtype)
+    under[inside] = labelled[tuple(at[inside].astype(np.int64).T)]
     return under[:, None] == labels, labels

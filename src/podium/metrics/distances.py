@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from podium.metrics._arguments import as_length
 from podium.metrics._rows import check_percentile
 from podium.metrics.registry import A_SHARE, AN_ERROR, declare
 from podium.metrics.surface import DirectedDistances, SurfaceDistances
@@ -47,8 +48,7 @@ _APART: dict[str, float] = {"both": 0.0, "reference": np.inf, "prediction": np.i
 
 def check_tolerance(*, tolerance_mm: float = 1.0, **_: Any) -> None:
     """Refuse what is no tolerance."""
-    if not tolerance_mm >= 0:
-        raise InputError(f"a tolerance is a length from 0, not {tolerance_mm}")
+    as_length(tolerance_mm, "a tolerance is a length from 0")
 
 
 def _check_percentile(*, percentile: float = 100.0, interpolation: Percentile | None = None, **_: Any) -> None:

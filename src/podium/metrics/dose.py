@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from podium.metrics._arguments import as_length
 from podium.metrics._kernels.splines import average_of_shifts
 from podium.metrics._pairs import Spacing, as_mask
 from podium.model import Box, InputError, as_spacing
@@ -34,7 +35,7 @@ def expand(mask: npt.NDArray[np.bool_], *, margin_mm: float, spacing_mm: Spacing
     """
     from scipy.ndimage import distance_transform_edt
 
-    _check_length("margin", margin_mm)
+    margin_mm = as_length(margin_mm, "a margin is a length from 0", finite=True)
     inside, spacing = as_mask(mask), as_spacing(spacing_mm, np.ndim(mask))
     if not inside.any():
         return inside.copy()
@@ -49,7 +50,7 @@ def gaussian_dose(target: npt.NDArray[np.bool_], *, sigma_mm: float, spacing_mm:
     """
     from scipy.ndimage import gaussian_filter
 
-    _check_length("standard deviation", sigma_mm)
+    sigma_mm = as_length(sigma_mm, "a standard deviation is a length from 0", finite=True)
     sigma = [sigma_mm / spacing for spacing in as_spacing(spacing_mm, np.ndim(target))]
     return np.asarray(gaussian_filter(np.asarray(target, np.float64), sigma, mode="reflect", truncate=4.0))
 
@@ -141,11 +142,6 @@ def volume_at_dose(dose: npt.ArrayLike, *, level: float) -> float:
     0.75
     """
     return float(cumulative_dose_volume_histogram(dose, [level])[0])
-
-
-def _check_length(name: str, length_mm: float) -> None:
-    if not 0 <= length_mm < np.inf:
-        raise InputError(f"a {name} is a length from 0, not {length_mm} mm")
 
 
 def _values(dose: npt.ArrayLike) -> Floats:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, get_type_hints
 import numpy as np
 import numpy.typing as npt
 
-from podium.metrics._pairs import Labels, Regions, Spacing, as_regions, pair_up
+from podium.metrics._pairs import MASK, Labels, Regions, Spacing, as_regions, pair_up
 from podium.metrics.bands import boundary_bands
 from podium.metrics.instances import InstanceOverlaps
 from podium.metrics.lesions import LesionComparison
@@ -21,10 +21,11 @@ from podium.metrics.points import centres
 from podium.metrics.skeletons import centre_lines
 from podium.metrics.surface import surface_distances
 from podium.metrics.topology import topologies
-from podium.model import Metric
+from podium.model import InputError, Metric
 
 __all__ = [
     "Preparation",
+    "check_preparation",
     "lesion_comparisons",
     "matched_counts",
     "option_types",
@@ -98,6 +99,23 @@ def preparation_of(metric: Metric[..., Any]) -> Preparation | None:
     """Return what a metric of label maps is computed from, region by region; None if it is of something else."""
     preparation, _ = _PREPARATIONS.get(metric.name) or _PREPARATIONS.get(metric.family) or (None, None)
     return preparation
+
+
+def check_preparation(metric: Metric[..., Any], options: Mapping[str, Any]) -> None:
+    """Refuse options that what a metric is computed from can use in no image and in no volume: one voxel tells."""
+    refusal = None
+    if (preparation := preparation_of(metric)) is None:
+        return
+    for axes in (2, 3):
+        voxel = np.ones((1,) * axes, np.uint8)
+        try:
+            preparation(voxel, voxel, regions=MASK, **options)
+        except InputError as error:
+            refusal = error
+        else:
+            return
+    if refusal is not None:
+        raise refusal
 
 
 def option_types(metric: Metric[..., Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:

@@ -12,8 +12,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from podium.metrics._arguments import as_length, as_threshold
+from podium.metrics._kernels.counting import only_label
 from podium.metrics._kernels.meetings import COUNT, LOWER, SUMS, UPPER, meet
-from podium.metrics._pairs import Labels, Spacing, same_grid
+from podium.metrics._pairs import Labels, Spacing, read_only, same_grid
 from podium.metrics.matching import Matching, Method, match_pairs
 from podium.model import InputError, LabelMap, as_labels
 
@@ -25,6 +27,9 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 
 _CONNECTIVITIES = {2: (4, 8), 3: (6, 18, 26)}
 _LARGEST_TABLE = 2**22
+
+AS_LABELLED = 0
+"""The connectivity of instances that are not to be searched for: every label is one."""
 
 
 def components(mask: Labels, *, connectivity: int | None = None) -> npt.NDArray[np.uint32]:
@@ -45,7 +50,7 @@ def components(mask: Labels, *, connectivity: int | None = None) -> npt.NDArray[
     """
     import cc3d
 
-    inside = np.ascontiguousarray(mask.array if isinstance(mask, LabelMap) else as_labels(np.asanyarray(mask)))
+    inside = np.ascontiguousarray(mask.array if isinstance(mask, LabelMap) else as_labels(mask))
     known = _CONNECTIVITIES.get(inside.ndim)
     if known is None:
         raise InputError(f"components are found in 2-D or 3-D masks, not in {inside.ndim}-D")
@@ -110,10 +115,13 @@ class InstanceOverlaps:
         Parameters
         ----------
         reference, prediction
-            Instance maps: every label from 1 is an instance, in one piece or not. With boolean masks, or where
-            `connectivity` is given, instances are the connected components of what is not zero.
+            Each by itself: a boolean mask, whose connected components are its instances, or an instance map, an array
+            of whole numbers in which every label from 1 is an instance, in one piece or not. An array with one value
+            besides 0, in several parts, may be either, as may a label map: it is refused unless `connectivity` says
+            which.
         connectivity
-            See `components`.
+            6, 18 or 26 (4 or 8 in 2-D; see `components`): instances are the connected components of what is not zero.
+            0: every label is an instance.
         spacing_mm
             Millimetres per axis; by default the reference's, or 1 for arrays.
         """
@@ -188,9 +196,11 @@ class InstanceOverlaps:
         """
         lower_is_better = by == "centre_distance"
         if lower_is_better:
+            threshold = as_length(threshold, "a threshold of distances is a length from 0, in mm")
             rows, columns, values = self._near(threshold)
         else:
             rows, columns, values = self.rows, self.columns, self.values(by)
+            threshold = as_threshold(threshold)
         return match_pairs(
             rows,
             columns,
@@ -233,12 +243,43 @@ def instance_maps(
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], tuple[float, ...]]:
     """Return two instance maps on one grid, and its spacing; see `InstanceOverlaps.between`."""
     one, two, spacing = same_grid(reference, prediction, spacing_mm=spacing_mm)
-    if connectivity is not None or (_is_mask(reference) and _is_mask(prediction)):
-        one, two = (components(array, connectivity=connectivity) for array in (one, two))
+    one = instance_map(reference, connectivity=connectivity, side="reference", labels=one)
+    two = instance_map(prediction, connectivity=connectivity, side="prediction", labels=two)
     return one, two, spacing
 
 
-def _is_mask(given: Labels) -> bool:
+def instance_map(
+    given: Labels, *, connectivity: int | None, side: str, labels: npt.NDArray[Any] | None = None
+) -> npt.NDArray[Any]:
+    """Return an instance map of what was given, whose labels may be known; see `InstanceOverlaps.between`."""
+    if labels is None:
+        labels = given.array if isinstance(given, LabelMap) else as_labels(given)
+    if connectivity == AS_LABELLED and connectivity is not False:
+        return labels
+    if connectivity is not None or is_mask(given):
+        return components(labels, connectivity=connectivity)
+    if isinstance(given, LabelMap):
+        raise InputError(
+            f"the {side} is a label map, whose labels may be classes or instances",
+            advice=f"Write {side}.array == label for the parts of a class; connectivity={AS_LABELLED} where every label"
+            f" is an instance, {_CONNECTIVITIES[labels.ndim][-1]} for the parts of all labels together",
+        )
+    if (label := single_label(labels)) and (parts := int(components(labels).max())) > 1:
+        raise InputError(
+            f"the {side} holds {label} alone, in {parts} parts: it may be a mask, or one instance in pieces",
+            advice=f"Write {side} > 0, or components({side}), for a mask whose parts are instances; "
+            f"connectivity={AS_LABELLED} where every label is one instance",
+        )
+    return labels
+
+
+def single_label(labels: npt.NDArray[Any]) -> int:
+    """Return the one label that occurs besides 0; 0 if there is none, or a second."""
+    return int(only_label(read_only(labels.ravel(order="K"))))
+
+
+def is_mask(given: Labels) -> bool:
+    """Return whether something is a boolean mask."""
     return not isinstance(given, LabelMap) and np.asarray(given).dtype == np.bool_
 
 
@@ -252,6 +293,4 @@ def _prepared(
         values, places = np.unique(np.append(volume, dtype.type(0)), return_inverse=True)
         volume, labels = places[:-1].reshape(volume.shape).astype(dtype), values.astype(np.int64)
         highest = labels.size - 1
-    volume = volume.view()
-    volume.flags.writeable = False  # so that the kernel is compiled for one kind of array only
-    return volume, labels, np.zeros((highest + 1, 10), np.int64)
+    return read_only(volume), labels, np.zeros((highest + 1, 10), np.int64)

@@ -15,13 +15,22 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from podium.metrics._pairs import Labels, Spacing, as_mask, same_grid
+from podium.metrics._arguments import as_length, as_whole_number
+from podium.metrics._pairs import Labels, Spacing
 from podium.metrics.distances import check_tolerance, hausdorff_distance_95, surface_dice
-from podium.metrics.instances import InstanceOverlaps, Similarity, components, instance_maps
+from podium.metrics.instances import (
+    AS_LABELLED,
+    InstanceOverlaps,
+    Similarity,
+    components,
+    instance_maps,
+    is_mask,
+    single_label,
+)
 from podium.metrics.matching import Matching, Method
 from podium.metrics.panoptic import InstanceCounts, matched_overlaps
 from podium.metrics.registry import A_SHARE, AN_ERROR, declare
-from podium.metrics.surface import Boundary, SurfaceDistances
+from podium.metrics.surface import Boundary, SurfaceDistances, check_boundary
 from podium.model import Box, InputError
 
 __all__ = [
@@ -115,6 +124,9 @@ class LesionComparison:
     spacing_mm: tuple[float, ...]
     boundary: Boundary = "surfel"
 
+    def __post_init__(self) -> None:
+        check_boundary(self.boundary)
+
     @classmethod
     def by_contact(
         cls,
@@ -144,11 +156,11 @@ class LesionComparison:
         Parameters
         ----------
         reference, prediction
-            Masks: what is not zero is inside.
+            Masks, or instance maps where nothing is dilated; see `InstanceOverlaps.between`.
         dilation, ignored_up_to_mm3
             See `BRATS_2023` for its values. The organisers' page gives the limit in voxels, of 1 mm³ each there.
         connectivity
-            Of the components; by default 26, in 2-D 8.
+            Of the components; by default 26, in 2-D 8. See `InstanceOverlaps.between`.
         spacing_mm
             Millimetres per axis; by default the reference's, or 1 for arrays.
         boundary
@@ -159,14 +171,24 @@ class LesionComparison:
         BraTS 2023, announcement of the metrics (Synapse syn51156910, discussion thread 10357), and the organisers' code
         (github.com/rachitsaluja/BraTS-2023-Metrics); Moawad et al. 2023, arXiv 2306.00838.
         """
-        if dilation < 0 or dilation != int(dilation):
-            raise InputError(f"a dilation is a whole number of steps from 0, not {dilation}")
-        one, two, spacing = same_grid(reference, prediction, spacing_mm=spacing_mm)
-        inside = as_mask(one)
-        extents = _dilated_components(inside, int(dilation), connectivity)
-        lesions, predicted = extents * inside, components(two, connectivity=connectivity)
-        overlaps = InstanceOverlaps.between(lesions, predicted, spacing_mm=spacing)
-        contacts = InstanceOverlaps.between(extents, predicted, spacing_mm=spacing) if dilation else overlaps
+        steps = as_whole_number(dilation, "a dilation is a whole number of steps from 0", least=0)
+        lesions, predicted, spacing = instance_maps(
+            reference, prediction, connectivity=connectivity, spacing_mm=spacing_mm
+        )
+        extents = lesions
+        if steps and lesions.any():
+            searched = connectivity is not None or is_mask(reference) or single_label(lesions)
+            if connectivity == AS_LABELLED or not searched:
+                raise InputError(
+                    "a dilation joins the parts of a mask, and the reference is a map of instances",
+                    advice="Write reference > 0 for the parts of all of them together",
+                )
+            inside = lesions != 0
+            extents = _dilated_components(inside, steps, connectivity)
+            lesions = extents * inside
+        given: dict[str, Any] = {"connectivity": AS_LABELLED, "spacing_mm": spacing}
+        overlaps = InstanceOverlaps.between(lesions, predicted, **given)
+        contacts = InstanceOverlaps.between(extents, predicted, **given) if extents is not lesions else overlaps
         matching = Matching(contacts.rows, contacts.columns, contacts.common.astype(np.float64), contacts.shape)
         rows = _lesions(overlaps, matching, ignored_up_to_mm3)
         return cls(rows, lesions, predicted, spacing, boundary)
@@ -189,7 +211,7 @@ class LesionComparison:
     ) -> LesionComparison:
         """Give to each lesion what is matched to it; see `InstanceOverlaps.between` and `match` for the words."""
         one, two, spacing = instance_maps(reference, prediction, connectivity=connectivity, spacing_mm=spacing_mm)
-        overlaps = InstanceOverlaps.between(one, two, spacing_mm=spacing)
+        overlaps = InstanceOverlaps.between(one, two, connectivity=AS_LABELLED, spacing_mm=spacing)
         matching = overlaps.match(
             by=by, threshold=threshold, inclusive=inclusive, method=method, many_to_one=many_to_one
         )
@@ -236,8 +258,6 @@ class LesionComparison:
 
 def _dilated_components(mask: npt.NDArray[np.bool_], dilation: int, connectivity: int | None) -> npt.NDArray[Any]:
     """Return the components of a mask that was dilated by faces and edges, at full size."""
-    if not dilation or not mask.any():
-        return components(mask, connectivity=connectivity)
     from scipy.ndimage import binary_dilation, generate_binary_structure
 
     axes = range(mask.ndim)
@@ -250,8 +270,7 @@ def _dilated_components(mask: npt.NDArray[np.bool_], dilation: int, connectivity
 
 
 def _lesions(overlaps: InstanceOverlaps, matching: Matching, ignored_up_to_mm3: float) -> tuple[Lesion, ...]:
-    if not ignored_up_to_mm3 >= 0:
-        raise InputError(f"a volume is a number from 0, not {ignored_up_to_mm3}")
+    ignored_up_to_mm3 = as_length(ignored_up_to_mm3, "a volume is a number from 0")
     iou, dice = matched_overlaps(overlaps, matching)
     volume = overlaps.voxel_volume_mm3
     starts = np.searchsorted(matching.rows, np.arange(matching.shape[0] + 1))
@@ -338,8 +357,7 @@ def lesion_wise_hausdorff_distance_95(comparison: LesionComparison, *, price_mm:
 
     The price of BraTS is 374 mm, about the diagonal of its images (240 × 240 × 155 mm: 373.1 mm).
     """
-    if not price_mm >= 0:
-        raise InputError(f"a price is a length from 0, not {price_mm}")
+    price_mm = as_length(price_mm, "a price is a length from 0")
     values = [hausdorff_distance_95(distances) if distances else price_mm for distances in _judged(comparison)]
     return float(np.mean(values)) if values else lesion_wise_hausdorff_distance_95.empty["both"]
 

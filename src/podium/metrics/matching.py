@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from podium.metrics._arguments import as_number
 from podium.metrics._rows import as_numbers
 from podium.model import InputError
 
@@ -120,7 +121,7 @@ def match_pairs(
     """Match as `match` does, given only the pairs that come into question."""
     if method not in ("optimal", "greedy"):
         raise InputError(f"there is no matching called {method!r}", advice="It is 'optimal' or 'greedy'")
-    if np.isnan(threshold):
+    if np.isnan(threshold := as_number(threshold, "the threshold of a matching is a number")):
         raise InputError("the threshold of a matching is a number, not NaN")
     goodness, least = (-values, -threshold) if lower_is_better else (values, threshold)
     allowed = np.flatnonzero(goodness >= least if inclusive else goodness > least)

@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from podium.metrics._arguments import as_number
+from podium.metrics._counts import check_part
 from podium.metrics._kernels.counting import joint_counts
 from podium.metrics._pairs import MASK, Labels, Regions, Spacing, as_regions, mask_labels, pair_up, which_empty
 from podium.metrics.registry import A_SHARE, declare
-from podium.model import UNDEFINED, Direction
+from podium.model import UNDEFINED, Direction, InputError
 
 __all__ = [
     "Overlap",
@@ -54,6 +56,13 @@ class Overlap:
     reference: int
     prediction: int
     voxel_volume_mm3: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_part("common", self.common, "reference", self.reference)
+        check_part("common", self.common, "prediction", self.prediction)
+        rule = "the volume of a voxel is a finite number above 0"
+        if not 0 < as_number(self.voxel_volume_mm3, rule) < math.inf:
+            raise InputError(f"{rule}, not {self.voxel_volume_mm3}")
 
     @classmethod
     def between(

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from podium.metrics._arguments import as_several, as_several_numbers
+from podium.metrics._counts import check_part
 from podium.metrics._pairs import Labels, Spacing
 from podium.metrics._quotients import quotient
 from podium.metrics._rows import as_weights
@@ -68,6 +70,13 @@ class InstanceCounts:
     matched_predictions: Floats
     quality: Floats
 
+    def __post_init__(self) -> None:
+        check_part("quality", self.quality, "matched_references", self.matched_references)
+        check_part("matched_references", self.matched_references, "references", self.references)
+        check_part("matched_predictions", self.matched_predictions, "predictions", self.predictions)
+        if np.shape(self.references) != np.shape(self.predictions):
+            raise InputError("counts of references and of predictions must be of one shape")
+
     @classmethod
     def of(cls, overlaps: InstanceOverlaps, matching: Matching) -> InstanceCounts:
         """Count a matching of one image."""
@@ -103,8 +112,8 @@ class InstanceCounts:
 
         A matched prediction is counted with its reference, whatever its own size; any other by its own.
         """
-        edges = np.asarray(edges_mm3, np.float64)
-        if edges.ndim != 1 or not (np.diff(edges) > 0).all():
+        edges = as_several_numbers(edges_mm3, "the edges of sizes are volumes in mm³")
+        if not (np.diff(edges) > 0).all():
             raise InputError(f"the edges of sizes must be numbers that ascend, not {edges_mm3}")
         volume = overlaps.voxel_volume_mm3
         sizes = np.digitize(overlaps.reference_voxels * volume, edges)
@@ -117,7 +126,8 @@ class InstanceCounts:
         cls, overlaps: InstanceOverlaps, *, thresholds: Sequence[float] = THRESHOLDS, **options: Any
     ) -> InstanceCounts:
         """Count for each threshold of a matching, along the last axis."""
-        images = [cls.of(overlaps, overlaps.match(threshold=t, **options)) for t in thresholds]
+        levels = as_several_numbers(thresholds, "the thresholds of a matching are numbers")
+        images = [cls.of(overlaps, overlaps.match(threshold=float(t), **options)) for t in levels]
         return cls(*(np.stack(own, axis=-1) for own in zip(*(image.arrays for image in images), strict=True)))
 
     @classmethod
@@ -131,8 +141,11 @@ class InstanceCounts:
         weights
             How often each image counts: shape (images,) or (sets, images); by default once.
         """
+        images = as_several(images, cls, call="InstanceCounts.pooled")
         if not images:
             raise InputError("there are no images to add up")
+        if len(shapes := {np.shape(image.references) for image in images}) > 1:
+            raise InputError(f"only counts of one shape can be added up, not of {' and '.join(map(str, shapes))}")
         factors = as_weights(weights, len(images), axes=2)
         stacked = [np.stack(own) for own in zip(*(image.arrays for image in images), strict=True)]
         return cls(*(np.tensordot(factors, own, 1) for own in stacked))
@@ -313,6 +326,6 @@ def segmentation_average_precision(counts: InstanceCounts) -> Floats:
     ----------
     Caicedo et al. 2019, Nature Methods 16.
     """
-    union = np.asarray(counts.references) + counts.predictions - counts.matched_references
+    union = np.asarray(counts.references) + counts.predictions - counts.matched_predictions
     shares = np.asarray(_declared(quotient(counts.matched_references, union), counts, _BOTH))
     return np.asarray(shares.mean(axis=-1), np.float64)[()]

@@ -117,8 +117,7 @@ def structures(
     >>> dice(StructurePair(whole, cut).overlap)
     1.0
     """
-    if boundary not in ("surfel", "voxel"):
-        raise InputError(f"there is no boundary called {boundary!r}", advice="It is 'surfel' or 'voxel'")
+    surface.check_boundary(boundary)
     array = labels.array if isinstance(labels, LabelMap) else as_labels(labels)
     own: Labels = np.ascontiguousarray(array.T)  # no copy of what is in Fortran order
     if isinstance(labels, LabelMap) and array.flags.f_contiguous and not array.flags.c_contiguous:

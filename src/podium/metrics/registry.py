@@ -78,6 +78,9 @@ def metrics(*, family: str | None = None) -> list[Metric[..., Any]]:
     """Return all declared metrics, or those of one family, in the order of their declaration."""
     import podium.metrics  # noqa: F401  # declares every metric
 
+    families = {metric.family for metric in _REGISTRY.values()}
+    if family is not None and family not in families:
+        raise InputError(f"there is no family of metrics called {family!r}", advice=nearest(str(family), families))
     return [metric for metric in _REGISTRY.values() if family in (None, metric.family)]
 
 
@@ -94,6 +97,8 @@ def get_metric(name: str) -> Metric[..., Any]:
     """
     import podium.metrics  # noqa: F401  # declares every metric
 
+    if not isinstance(name, str):
+        raise InputError(f"a metric is asked for by its name, such as 'dice', not by {name!r:.60}")
     if name not in _REGISTRY:
         advice = meant_by(name, _REGISTRY.values()) or nearest(name, _REGISTRY)
         raise InputError(f"there is no metric called {name!r}", advice=advice)

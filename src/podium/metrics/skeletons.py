@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from podium.metrics._counts import check_part
 from podium.metrics._kernels.thinning import STEPS, thin
 from podium.metrics._pairs import MASK, Labels, Regions, as_mask, as_regions, mask_labels, pair_up, which_empty
 from podium.metrics.registry import A_SHARE, declare
@@ -51,7 +52,7 @@ def skeleton(mask: npt.ArrayLike) -> npt.NDArray[np.bool_]:
            [1, 1, 1, 1, 1, 1, 1],
            [0, 0, 0, 0, 0, 0, 0]])
     """
-    inside = as_mask(np.asanyarray(mask))
+    inside = as_mask(mask)
     if inside.ndim not in (2, 3):
         raise InputError(f"a skeleton is that of a 2-D or 3-D mask, not {inside.ndim}-D")
     result = np.zeros(inside.shape, np.bool_)
@@ -84,6 +85,10 @@ class CentreLines:
     reference_inside: int
     prediction: int
     prediction_inside: int
+
+    def __post_init__(self) -> None:
+        check_part("reference_inside", self.reference_inside, "reference", self.reference)
+        check_part("prediction_inside", self.prediction_inside, "prediction", self.prediction)
 
     @classmethod
     def between(cls, reference: npt.NDArray[Any], prediction: npt.NDArray[Any]) -> CentreLines:

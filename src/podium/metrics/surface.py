@@ -149,7 +149,7 @@ class SurfaceDistances:
         boundary: Boundary = "surfel",
     ) -> SurfaceDistances:
         """Measure two masks, of the same 2-D or 3-D shape: what is not zero is inside."""
-        _check(boundary)
+        check_boundary(boundary)
         pair = pair_up(mask_bytes(reference), mask_bytes(prediction), spacing_mm=spacing_mm)
         return _measure(pair, _INSIDE, 1, boundary)[0]
 
@@ -189,7 +189,7 @@ def surface_distances(
     boundary
         `surfel` or `voxel`; see the module.
     """
-    _check(boundary)
+    check_boundary(boundary)
     pair = pair_up(reference, prediction, spacing_mm=spacing_mm)
     members = as_regions(regions)
     names = list(members)
@@ -201,7 +201,8 @@ def surface_distances(
     return result
 
 
-def _check(boundary: str) -> None:
+def check_boundary(boundary: str) -> None:
+    """Refuse what is no definition of a boundary."""
     if boundary not in ("surfel", "voxel"):
         raise InputError(f"there is no boundary called {boundary!r}", advice="It is 'surfel' or 'voxel'")
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from podium.metrics._counts import counting
 from podium.metrics._pairs import MASK, Labels, Regions, as_mask, as_regions, mask_labels, pair_up
 from podium.metrics.registry import AN_ERROR, declare
 from podium.model import InputError
@@ -27,6 +28,7 @@ __all__ = [
 Touch: TypeAlias = Literal["corner", "face"]
 
 
+@counting
 class BettiNumbers(NamedTuple):
     """Connected parts; tunnels through them (holes of a 2-D image); cavities in them (none in 2-D)."""
 
@@ -65,7 +67,7 @@ def betti_numbers(mask: npt.ArrayLike, *, touch: Touch = "corner") -> BettiNumbe
 
     if touch not in ("corner", "face"):
         raise InputError(f"there is no touch called {touch!r}", advice="It is 'corner' or 'face'")
-    inside = as_mask(np.asanyarray(mask))
+    inside = as_mask(mask)
     if inside.ndim not in (2, 3):
         raise InputError(f"Betti numbers are those of a 2-D or 3-D mask, not {inside.ndim}-D")
     if not inside.any():

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from numbers import Real
+from os import PathLike
 from types import MappingProxyType
 from typing import Any
 
@@ -21,27 +22,53 @@ SHORTEST_MM, LONGEST_MM = 1e-6, 1e6
 
 LARGEST_LABEL = 2**32 - 1
 
+_LENGTHS = f"positive numbers in mm, each from {SHORTEST_MM:g} to {LONGEST_MM:g}"
+_NO_LENGTHS = (str, bytes, bool, np.bool_)
+
 
 def as_labels(array: npt.ArrayLike) -> npt.NDArray[np.unsignedinteger[Any]]:
     """Return whole numbers from 0 in the smallest of uint8, uint16 and uint32 that holds them."""
     if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
         raise InputError("labels are in a masked array", advice="Fill what is masked first: array.filled(0)")
-    array = np.asarray(array)
+    given = array
+    try:
+        array = np.asarray(given)
+    except (TypeError, ValueError, RuntimeError):  # a tensor that NumPy cannot read, or lists of unequal length
+        raise _no_array(given, f"NumPy makes no array of this {type(given).__name__}") from None
     if array.dtype == np.bool_:
         labels = array.view(np.uint8)
         return labels if labels.max(initial=0) <= 1 else (labels != 0).view(np.uint8)  # a view of 0 and 255
     if array.dtype.kind not in "iuf":
-        raise InputError(f"labels must be numbers, not {array.dtype}")
+        raise _no_array(given, f"labels must be numbers, not {array.dtype if array.ndim else type(given).__name__}")
     if array.dtype == np.uint8 or array.size == 0:
         return array.astype(np.uint8, copy=False)
     low, high = array.min().item(), array.max().item()  # Python's numbers: those of 16 bits overflow
     whole = array.dtype.kind != "f" or (math.isfinite(low + high) and np.array_equal(array, np.rint(array)))
     if not whole or low < 0 or high > LARGEST_LABEL:
-        raise InputError(f"labels must be whole numbers from 0 to {LARGEST_LABEL}, found {low} to {high}")
+        strange = "NaN" if math.isnan(low) else f"{low:g} to {high:g}"
+        advice = "Compare probabilities with a threshold: array > 0.5" if 0 <= low <= high <= 1 else None
+        raise InputError(f"labels must be whole numbers from 0 to {LARGEST_LABEL}, found {strange}", advice=advice)
     for narrow in (np.uint8, np.uint16, np.uint32):
         if high <= np.iinfo(narrow).max:
             break
     return array.astype(narrow)
+
+
+def _no_array(given: Any, problem: str) -> InputError:
+    """Return what is said of something that is no array of labels, and what to give instead."""
+    if isinstance(given, LabelMap):
+        problem = "an array is asked for, not a LabelMap"
+        advice = "Name the labels: overlap(…, regions={…}), surface_distances, compare …; or give .array == label"
+    elif isinstance(given, str | PathLike):
+        problem = "an array is asked for, not the name of a file"
+        advice = "podium.compare takes files; podium.io.read_label_map(path).array is an array"
+    elif hasattr(given, "dataobj"):
+        advice = "Give its array: np.asarray(image.dataobj)"
+    elif hasattr(given, "detach"):
+        advice = "Give an array: tensor.detach().cpu().float().numpy()"
+    else:
+        advice = None
+    return InputError(problem, advice=advice)
 
 
 def as_spacing(spacing_mm: float | Sequence[float], dimensions: int) -> tuple[float, ...]:
@@ -57,11 +84,11 @@ def as_spacing(spacing_mm: float | Sequence[float], dimensions: int) -> tuple[fl
     alike = isinstance(spacing_mm, Real) or getattr(spacing_mm, "ndim", None) == 0
     axes: Any = (spacing_mm,) * dimensions if alike else spacing_mm
     try:
-        spacing = tuple(float(s) for s in axes)
+        spacing = tuple(float(s) for s in axes if not isinstance(s, _NO_LENGTHS))
     except (TypeError, ValueError):
         spacing = ()
     if len(spacing) != dimensions or not all(SHORTEST_MM <= s <= LONGEST_MM for s in spacing):
-        raise InputError(f"the spacing must be {dimensions} positive numbers in mm, not {spacing_mm}")
+        raise InputError(f"the spacing must be {dimensions} {_LENGTHS}, not {spacing_mm}")
     return spacing
 
 
@@ -123,24 +150,32 @@ class LabelMap:
         if self.array.ndim not in (2, 3):
             raise InputError(f"a label map has 2 or 3 dimensions, not {self.array.ndim}")
         if len(self.spacing) != self.array.ndim or not all(SHORTEST_MM <= s <= LONGEST_MM for s in self.spacing):
-            raise InputError(f"spacing must be {self.array.ndim} positive numbers, not {self.spacing}")
+            raise InputError(f"the spacing must be {self.array.ndim} {_LENGTHS}, not {self.spacing}")
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Return the number of voxels along each axis."""
         return self.array.shape
 
-    def geometry_differences(self, other: LabelMap, *, tolerance: float = 1e-3) -> list[str]:
-        """Say in which parts of their geometry two label maps differ by more than a tolerance, with both values."""
-        parts = (("spacing", "mm"), ("origin", "mm"), ("direction", ""))
+    def geometry_differences(
+        self, other: LabelMap, *, tolerance: float = 1e-3, names: tuple[str, str] | None = None
+    ) -> list[str]:
+        """Say in which parts of their geometry two label maps differ by more than a tolerance, with both values.
+
+        Names, if given, say whose each value is.
+        """
+        parts = (("spacing", " mm"), ("origin", " mm"), ("direction", ""))
         differences = []
         for part, unit in parts:
             if getattr(self, part) == getattr(other, part):
                 continue
             own, others = np.ravel(getattr(self, part)), np.ravel(getattr(other, part))
             if own.shape != others.shape or np.abs(own - others).max() > tolerance:
-                one, two = (" ".join(f"{number:.6g}" for number in numbers) for numbers in (own, others))
-                differences.append(f"{part} {one} and {two} {unit}".rstrip())
+                one, two = (" ".join(f"{number + 0.0:.6g}" for number in numbers) for numbers in (own, others))  # no -0
+                values = f"{one} and {two}{unit}"
+                if names is not None:
+                    values = f"{one}{unit} in the {names[0]}, {two}{unit} in the {names[1]}"
+                differences.append(f"{part} {values}")
         return differences
 
     @classmethod
@@ -156,8 +191,8 @@ class LabelMap:
         narrow = as_labels(array)
         labels, counts = np.unique(narrow, return_counts=True)
         occupied = [
-            np.flatnonzero(narrow.any(axis=tuple(other for other in range(array.ndim) if other != axis)))
-            for axis in range(array.ndim)
+            np.flatnonzero(narrow.any(axis=tuple(other for other in range(narrow.ndim) if other != axis)))
+            for axis in range(narrow.ndim)
         ]
         box = (
             Box(tuple(int(o[0]) for o in occupied), tuple(int(o[-1]) + 1 for o in occupied))
@@ -166,9 +201,9 @@ class LabelMap:
         )
         return cls(
             array=narrow,
-            spacing=as_spacing(1.0 if spacing is None else spacing, array.ndim),
-            origin=(0.0,) * array.ndim,
-            direction=tuple(tuple(float(i == j) for j in range(array.ndim)) for i in range(array.ndim)),
+            spacing=as_spacing(1.0 if spacing is None else spacing, narrow.ndim),
+            origin=(0.0,) * narrow.ndim,
+            direction=tuple(tuple(float(i == j) for j in range(narrow.ndim)) for i in range(narrow.ndim)),
             box=box,
             labels=MappingProxyType({int(k): int(n) for k, n in zip(labels, counts, strict=True)}),
         )

@@ -28,6 +28,9 @@ It exists in memory only: what is written to a file is a status with a reason.
 """
 
 
+_LONGEST_OPTION = 40
+
+
 class Direction(Enum):
     """Which values of a metric are better."""
 
@@ -117,11 +120,11 @@ class Metric(Generic[P, R]):
             fitting = fitting or isinstance(value, kind)  # type: ignore[arg-type]  # a class, or a union of them
             case = getattr(value, "empty", None) if case is None else case
         if not fitting:
-            raise self._misuse(*args, *kwargs.values())
-        for name, value in kwargs.items():
-            check_option(name, self._options.get(name, Any), value)
+            raise self._misuse(args, kwargs)
         if self.check is not None:
             self.check(**kwargs)
+        for name, value in kwargs.items():
+            check_option(name, self._options.get(name, Any), value)
         if case in self.empty:
             inspect.signature(self.function).bind(*args, **kwargs)
             return self.empty[case]  # type: ignore[return-value]  # metrics of measured pairs return a float
@@ -153,13 +156,24 @@ class Metric(Generic[P, R]):
             return kind if isinstance(kind, type) and _makers(kind) else None
         return None
 
-    def _misuse(self, *given: Any) -> InputError:
+    def _misuse(self, given: tuple[Any, ...], options: Mapping[str, Any]) -> InputError:
+        """Return what to call instead, with the options of this call where they belong."""
         assert self._kind is not None
         kind, makers = self._kind.__name__, _makers(self._kind)
-        what = ", ".join(type(value).__name__ for value in given) or "nothing"
-        made = "between(reference, prediction)" if "between" in makers else f"{makers[0]}(…)"
-        advice = f"Call {self.name}({kind}.{made})"
+        what = ", ".join(type(value).__name__ for value in given or options.values()) or "nothing"
+        maker = "between" if "between" in makers else makers[0]
+        parameters = inspect.signature(getattr(self._kind, maker)).parameters
+        data = [name for name, parameter in parameters.items() if parameter.kind is not parameter.KEYWORD_ONLY]
+        (_, *own), used = inspect.signature(self.function).parameters, parameters.keys() - {*data}
+        inside = ", ".join([*data, *(_written(name, options[name]) for name in options if name in used)])
+        outside = "".join(f", {_written(name, options[name])}" for name in options if name in own)
+        advice = f"Call {self.name}({kind}.{maker}({inside}){outside})"
         return InputError(f"{self.name} takes a pair that is measured already ({kind}), not {what}", advice=advice)
+
+
+def _written(name: str, value: Any) -> str:
+    text = repr(value)
+    return f"{name}={text if len(text) <= _LONGEST_OPTION else '…'}"
 
 
 def _makers(kind: type) -> list[str]:

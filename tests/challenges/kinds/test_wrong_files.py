@@ -61,6 +61,9 @@ WRONG = {
         "There are",
     ),
     "an option of the wrong type": ("percentile = 95", 'percentile = "95"', 24, "percentile is '95'", "number"),
+    "an impossible threshold": ('"dice"', '"panoptic_quality"\nthreshold = 50', 19, "0 to 1, not 50", "mean 0.5"),
+    "an impossible dilation": ('"dice"', '"lesion_wise_dice"\ndilation = -1', 19, "whole number of steps from 0", ""),
+    "an impossible connectivity": ('"dice"', '"lesion_wise_dice"\nconnectivity = 7', 19, "6, 18 or 26, not 7", ""),
     "an impossible percentile": ("percentile = 95", "percentile = 195", 24, "195", ""),
     "an unknown target": (
         'of = ["whole", "core"]\nfailed = 0',
@@ -233,3 +236,11 @@ def test_whatever_stands_in_a_file_is_read_or_told_with_its_line(path):
             messages.append(str(error))
     assert [message for message in messages if not re.match(r"challenge\.toml: line \d+: ", message)] == []
     assert len(messages) > 50
+
+
+def test_options_are_tried_together():
+    """Five is no share, but a length in mm."""
+    by_distance = '"panoptic_quality"\nby = "centre_distance"\nthreshold = 5.0'
+    assert parse_challenge(GOOD.replace('"dice"', by_distance)).name == "brain-lesions"
+    with pytest.raises(InputError, match="a share from 0 to 1, not 5"):
+        parse_challenge(GOOD.replace('"dice"', by_distance.replace("centre_distance", "iou")))

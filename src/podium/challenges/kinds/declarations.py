@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_origin
 
 from pydantic import (
     BaseModel,
@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from podium.challenges.kinds.patterns import Pattern
-from podium.metrics.families import option_types
+from podium.metrics.families import check_preparation, option_types
 from podium.metrics.registry import get_metric
 from podium.model import InputError, Metric
 from podium.model.errors import nearest
@@ -225,6 +225,7 @@ class Quantity(DeclaredTable):
                 )
         for key, value in options.items():
             _check_option(metric, key, known[key], value)
+        _check_prepared(metric, options)
         return {**others, **({"options": options} if options else {})}
 
     @staticmethod
@@ -256,6 +257,22 @@ def _check_option(metric: Metric[..., Any], key: str, kind: Any, given: Any) -> 
             problem = error.errors()[0]["msg"]
             raise Misdeclared(f"{key} is {value!r}: {problem[:1].lower()}{problem[1:]}", *at) from None
         except InputError as error:
+            raise Misdeclared(error.problem, *at, advice=error.advice or "") from None
+
+
+def _check_prepared(metric: Metric[..., Any], options: Mapping[str, Any]) -> None:
+    """Refuse numbers that no measurement could use, so that no prediction is blamed for them."""
+    types = option_types(metric)[1]
+    given = {key: value for key, value in options.items() if key in types}
+    numbers = [key for key in given if get_origin(types[key]) is not Literal and types[key] is not bool]
+    targets = {target for value in given.values() if isinstance(value, Mapping) for target in value}
+    for target in sorted(targets) or [""] if numbers else ():
+        chosen = {key: for_target(value, target) for key, value in given.items()}
+        try:
+            check_preparation(metric, {key: value for key, value in chosen.items() if value is not None})
+        except InputError as error:
+            key = numbers[-1]
+            at = (key, target) if isinstance(given[key], Mapping) else (key,)
             raise Misdeclared(error.problem, *at, advice=error.advice or "") from None
 
 

@@ -19,6 +19,19 @@ def _any(values):
 
 
 @kernel
+def only_label(values):
+    """Return the one value that occurs besides zero; zero if there is none, or a second."""
+    nothing = values.dtype.type(0)
+    only = nothing
+    for k in range(values.size):
+        if values[k] != nothing and values[k] != only:
+            if only != nothing:
+                return nothing
+            only = values[k]
+    return only
+
+
+@kernel
 def bounding_box(array):
     """Return the bounds, lower and upper, of what is not zero in a C-contiguous 3-D array; upper is 0 if nothing is.
 
