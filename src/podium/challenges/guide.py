@@ -47,7 +47,8 @@ def guide_to(challenge: Challenge, *, called: str) -> tuple[Section, ...]:
 
 def _tree(challenge: Challenge) -> Iterator[str]:
     declared = challenge.files.prediction if isinstance(challenge, DeclaredChallenge) else ()
-    names = [str(pattern) for pattern in declared] or list(challenge.naming)
+    patterns = {pattern.anything: str(pattern) for pattern in declared}
+    names = [patterns.get(name, name) for name in challenge.naming]
     rows: list[tuple[str, str]] = [("my-team/", "a folder, or my-team.zip or my-team.tar.gz of it")]
     if not names:
         rows.append(("  …", "as podium check --truth names it"))

@@ -191,7 +191,7 @@ class TableChallenge(DeclaredChallenge):
         if not self.pooled(quantity):
             return single
         metric, target = self.metric_of(quantity), measure.key[1]
-        options = quantity.options_of(target)
+        options = self.options_of(quantity, target)
         reference, prediction = self.sides(quantity, target, cube)
 
         def pooled(weights: Floats) -> Column:
