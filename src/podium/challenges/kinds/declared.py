@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from podium.challenges.kinds.algorithm_inputs import FileInterface
 from podium.challenges.kinds.declarations import (
     Eligibility,
     FileNames,
@@ -37,6 +38,7 @@ from podium.model import (
     Direction,
     Floats,
     InputError,
+    Interface,
     Measure,
     Metric,
     Price,
@@ -70,6 +72,8 @@ class DeclaredChallenge(Challenge):
     """What is predicted, as challenge.toml says it."""
     costs: ClassVar[Mapping[str, Cost]] = {}
     """Prices that follow from the truth, by the words for them."""
+    asks_by: ClassVar[type[FileInterface]] = FileInterface
+    """How algorithms are asked, where inputs are declared."""
     scoring_options: ClassVar[tuple[str, ...]] = ("rules",)
 
     name: str  # type: ignore[misc]  # each challenge of a kind has its own
@@ -365,6 +369,11 @@ class DeclaredChallenge(Challenge):
         """What cases that are drawn together are called."""
         return self.words.cluster
 
+    @property
+    def interface(self) -> Interface | None:
+        """The module `interface` beside the challenge's own, or whole files where inputs are declared."""
+        return super().interface or (self.asks_by(self.files) if self.files.inputs else None)
+
     # A demo.
 
     @property
@@ -399,9 +408,8 @@ class DeclaredChallenge(Challenge):
 
         A subclass of one's own is found by its name, or given, and declares only what it was made to differ in.
         """
-        own = {"edition", *self.option_names()}
-        chosen = self.model_dump(mode="json", include=own)
-        held = self.model_dump(mode="json", exclude={"emphasis", *own}, exclude_defaults=True)
+        chosen = self.model_dump(mode="json", include={"edition", *self.option_names()})
+        held = self.model_dump(mode="json", exclude={"emphasis", *chosen}, exclude_defaults=True)
         rules = {key: held.pop(key) for key in _SCORING if key in held}
         if not type(self).__module__.startswith(__package__):
             return {**chosen, **({"declaration": held} if held else {}), **({"rules": rules} if rules else {})}

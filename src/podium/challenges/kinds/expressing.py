@@ -86,8 +86,8 @@ def _quantity(table: dict[str, Any]) -> dict[str, Any]:
 
 def _lists(table: dict[str, Any]) -> dict[str, Any]:
     """Write a list of one pattern as the pattern."""
-    single = table.get("prediction")
-    return {**table, **({"prediction": single[0]} if isinstance(single, list) and len(single) == 1 else {})}
+    several = {key: table[key] for key in ("prediction", "inputs") if len(table.get(key, ())) == 1}
+    return {**table, **{key: single[0] for key, single in several.items() if isinstance(single, list)}}
 
 
 def _started(challenge: Challenge) -> str:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field, model_validator
 
+from podium.challenges.kinds.algorithm_inputs import FileInterface, LineInterface
 from podium.challenges.kinds.declarations import DeclaredTable, FileNames, Misdeclared, Quantity
 from podium.challenges.kinds.declared import DeclaredChallenge
 from podium.challenges.kinds.patterns import Pattern
@@ -61,6 +62,11 @@ class TableFiles(FileNames):
             if own is not None and (unknown := own.lacks(known)):
                 problem = f"{{{unknown[0]}}} is no part of case = {self.case_name.text!r}"
                 raise Misdeclared(problem, key, advice=f"Its parts are: {', '.join(known)}")
+        for pattern in self.inputs:
+            if sorted(pattern.parts) != sorted(known):
+                problem = f"{pattern} has not the parts of case = {self.case_name.text!r}"
+                raise Misdeclared(problem, "inputs", advice=f"Name: {', '.join(known)}")
+        self.check_inputs()
         return self
 
 
@@ -82,6 +88,8 @@ class Classes(DeclaredTable):
 
 class TableChallenge(DeclaredChallenge):
     """What regression and classification have in common: rows are lines of one table."""
+
+    asks_by: ClassVar[type[FileInterface]] = LineInterface
 
     files: TableFiles
 
