@@ -97,7 +97,7 @@ def test_the_majority_of_the_annotators_is_the_aggregated_truth_of_the_demo(demo
     aggregated = get_challenge("kits21")
     majority = get_challenge("kits21", references="majority")
     for one, other in zip(aggregated.cases(truth), majority.cases(truth), strict=True):
-        assert np.array_equal(aggregated.load(one).array, majority.load(other).array), one.name
+        assert np.array_equal(aggregated.load(one)[""].array, majority.load(other)[""].array), one.name
         kinds = {path.name.split("_")[0] for path in other.files}
         assert len(other.files) == 3 * len(kinds)
         assert {"kidney", "tumor"} <= kinds

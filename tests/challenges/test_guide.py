@@ -49,6 +49,17 @@ def test_commands_are_commands(name):
         assert name in rest or rest == ["run"]
 
 
+@pytest.mark.parametrize(("name", "inputs"), [("brain-lesions", "{subject}_{visit}_T1.mha"), ("chest", "{case}.png")])
+def test_inputs_of_algorithms_are_told(name, inputs):
+    challenge = get_challenge(str(TOML / f"{name}.toml"))
+    assert "What algorithms are given" not in told(str(TOML / f"{name}.toml"))
+    files = {**challenge.files.model_dump(mode="json"), "inputs": inputs}
+    facts = {own.title: own.lines for own in guide_to(challenge.varied(files=files), called="challenge.toml")}
+    assert inputs in facts["What algorithms are given"][0]
+    assert challenge.files.prediction[0].text in facts["What algorithms are given"][1]
+    assert any(line.startswith("podium run challenge.toml") for line in facts["Commands"])
+
+
 def test_labels_units_and_prices_of_a_declared_challenge():
     facts = told(str(TOML / "brain-lesions.toml"))
     assert "0 background, 1 edema, 2 core" in facts["What is in it"][0]

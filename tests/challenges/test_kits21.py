@@ -12,6 +12,9 @@ from boards import board_of, measurements
 
 import podium
 from podium.challenges import get_challenge
+from podium.challenges.kinds import SegmentationChallenge
+from podium.challenges.kinds.expressing import in_toml
+from podium.challenges.kinds.toml_files import parse_challenge
 from podium.io import write_label_map
 from podium.model import InputError, LabelMap, Role, Status
 from podium.run import Problem, Submission, measure_all
@@ -40,6 +43,17 @@ def kidney(tmp_path):
 def measured(challenge, folder, prediction):
     case = challenge.cases(folder)[0]
     return {(v.metric, v.target): v for v in challenge.measure(case, challenge.load(case), prediction)}
+
+
+def test_it_is_its_toml_with_methods_replaced():
+    challenge = get_challenge("kits21")
+    declared = parse_challenge(in_toml(challenge))
+    assert isinstance(challenge, SegmentationChallenge)
+    for name in set(type(declared).model_fields) - {"name", "title", "words"}:
+        assert getattr(challenge, name) == getattr(declared, name), name
+    assert (challenge.title, challenge.page, challenge.summary) == (declared.title, declared.page, declared.summary)
+    assert sorted(challenge.options) == sorted(("edition", *challenge.option_names())), "a run holds its options only"
+    assert "labels" not in challenge.option_names()
 
 
 def test_the_organisers_numbers(kits21, golden_kits21):

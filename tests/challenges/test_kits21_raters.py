@@ -259,7 +259,7 @@ def test_one_truth_of_many(folders):
     masks = annotated.two_and_three()
     for references, number in (("majority", 1), ("intersection", 1), ("union", 2)):
         challenge = get_challenge("kits21", references=references)
-        found = challenge.load(challenge.cases(truth)[0])
+        found = challenge.load(challenge.cases(truth)[0])[""]
         np.testing.assert_array_equal(found.array[10:] > 0, masks["kidney", 2, number][10:] > 0)
     assert get_challenge("kits21", references="union").built_in == {}
 
@@ -300,7 +300,7 @@ def test_a_majority_would_flatter(folders):
     challenge = get_challenge("kits21", references="majority")
     case = challenge.cases(truth)[0]
     prediction = truth.parent / "case_00000.nii.gz"
-    write_label_map(prediction, challenge.load(case))
+    write_label_map(prediction, challenge.load(case)[""])
 
     def tumour(references):
         rules = get_challenge("kits21", references=references)

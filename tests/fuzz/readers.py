@@ -26,7 +26,7 @@ from podium.challenges.csv2026.files import read_sample
 from podium.challenges.tusrec._prediction import open_prediction
 from podium.io import _hdf5, read_label_map, read_scores, read_timing
 from podium.io.arrays import dataset, open_hdf5, read_npy, read_npz
-from podium.io.tables import read_csv, read_lines, read_mat
+from podium.io.tables import read_csv, read_lines, read_mat, read_words
 from podium.model import SECONDS, Case, InputError
 from podium.run.enclosure import read_enclosed
 from podium.run.jobs import read_jobs
@@ -447,6 +447,7 @@ TARGETS = {
                lambda path: read_mat(path, ["x", "y"]), _HDF5, (*OURS, "h5py/"), prepare=compile_unpacking),
         Target("lines", "input.txt", lines_seeds, lambda path: read_lines(path, ("A", "B")), _CSV, OURS),
         Target("csv", "input.csv", csv_seeds, lambda path: read_csv(path, ("A", "B"), optional=("C",)), _CSV, OURS),
+        Target("words", "input.csv", csv_seeds, lambda path: read_words(path, "A"), _CSV, OURS),
         Target("timing", "timing.csv", timing_seeds, read_timing, _CSV, OURS),
         Target("predictions", "predictions.json", jobs_seeds, read_platform, _JSON, OURS),
         Target("metrics", "metrics.json", metrics_seeds, read_enclosed, _JSON, OURS),

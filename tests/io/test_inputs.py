@@ -42,7 +42,7 @@ from podium.io import (
 from podium.io.archives import open_zip
 from podium.io.arrays import dataset, open_hdf5, read_npy, read_npz
 from podium.io.images import read_image, read_plane
-from podium.io.tables import read_csv, read_lines, read_mat
+from podium.io.tables import read_csv, read_lines, read_mat, read_words
 from podium.model import InputError
 
 LABELS = label_files.labels()
@@ -222,6 +222,7 @@ READ = {
     "MATLAB 7.3": (read_matrix, mat73),
     "lines": (lambda path: read_lines(path, ("A", "B")), text("one: 1, 2\n", "text.txt")),
     "CSV": (lambda path: read_csv(path, ("A",)), text("name,A\none,1\n")),
+    "words": (lambda path: read_words(path, "A"), text("name,A\none,mild\n")),
     "timing": (read_timing, text("case,seconds\none,1\n", "timing.csv")),
     "scores": (read_scores, text(SCORES)),
     "groups": (lambda path: read_groups("case", table=path), text(SCORES)),
@@ -234,7 +235,7 @@ READ = {
 }
 READERS = {
     read_label_map, open_hdf5, read_npy, read_npz, open_zip, read_mat, read_lines, read_csv, read_timing, read_scores,
-    read_text, read_plane, read_image, read_groups, inputs.open_input,
+    read_text, read_plane, read_image, read_groups, read_words, inputs.open_input,
 }  # fmt: skip
 
 

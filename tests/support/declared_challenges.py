@@ -154,6 +154,24 @@ def write_nodules(folder: Path, *, boxes: bool = False) -> Path:
     return folder
 
 
+def write_grades(folder: Path) -> Path:
+    """Write truth and teams of exclusive classes; one team names classes, the others give probabilities."""
+    generator = np.random.default_rng(6)
+    names = ("none", "mild", "severe")
+    truth = generator.permuted(np.arange(15) % 3)
+    lines = [f"p{row},{names[grade]}" for row, grade in enumerate(truth)]
+    write_text(folder / "truth" / "truth.csv", ["case,class", *lines])
+    for team, error in ERRORS.items():
+        strengths = np.exp(3 * np.eye(3)[truth] + error * generator.normal(size=(15, 3)))
+        chances = (strengths / strengths.sum(axis=1, keepdims=True)).tolist()
+        lines = [f"p{row},{a},{b},{c}" for row, (a, b, c) in enumerate(chances)]
+        head = f"case,{','.join(names)}"
+        if team == min(ERRORS):
+            head, lines = "case,class", [f"p{row},{names[int(np.argmax(own))]}" for row, own in enumerate(chances)]
+        write_text(folder / "submissions" / team / "predictions.csv", [head, *lines])
+    return folder
+
+
 DATA = {
     "boxes": partial(write_nodules, boxes=True),
     "bone-age": write_ages,
@@ -161,6 +179,7 @@ DATA = {
     "brain-lesions": partial(write_lesions, subjects=8),
     "chest": write_chests,
     "coreless": partial(write_lesions, coreless=3),
+    "grades": write_grades,
     "heads": write_heads,
     "nodules": write_nodules,
     "tools": write_tools,

@@ -251,7 +251,7 @@ def _interface(challenge: Challenge) -> Interface:
     if challenge.interface is None:
         raise InputError(
             f"{challenge.title} does not say how algorithms are asked",
-            advice="It needs an Interface: INTERFACE in a module interface beside it",
+            advice="Name inputs in [files] of its challenge.toml, or write INTERFACE in a module interface beside it",
         )
     return challenge.interface
 

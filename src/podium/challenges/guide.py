@@ -24,7 +24,7 @@ class Section:
 
 
 def guide_to(challenge: Challenge, *, called: str) -> tuple[Section, ...]:
-    """Return what to send, what is in it, what is measured, how places are made, limits, options and commands.
+    """Return all that a participant must know, under headings: from what to send to commands.
 
     Parameters
     ----------
@@ -36,6 +36,7 @@ def guide_to(challenge: Challenge, *, called: str) -> tuple[Section, ...]:
     sections = (
         Section("What to send", tuple(_tree(challenge)), verbatim=True),
         Section("What is in it", challenge.contents),
+        Section("What algorithms are given", tuple(_given(challenge))),
         Section("What is measured", tuple(_measured(challenge))),
         Section("How places are made", challenge.placing),
         Section("Limits", tuple(_limits(challenge))),
@@ -47,7 +48,8 @@ def guide_to(challenge: Challenge, *, called: str) -> tuple[Section, ...]:
 
 def _tree(challenge: Challenge) -> Iterator[str]:
     declared = challenge.files.prediction if isinstance(challenge, DeclaredChallenge) else ()
-    names = [str(pattern) for pattern in declared] or list(challenge.naming)
+    patterns = {pattern.anything: str(pattern) for pattern in declared}
+    names = [patterns.get(name, name) for name in challenge.naming]
     rows: list[tuple[str, str]] = [("my-team/", "a folder, or my-team.zip or my-team.tar.gz of it")]
     if not names:
         rows.append(("  …", "as podium check --truth names it"))
@@ -59,6 +61,13 @@ def _tree(challenge: Challenge) -> Iterator[str]:
     rows += [(name, "or this file alone; * is the team") for name in challenge.single_files]
     width = max(len(name) for name, _ in rows) + 3
     return (f"{name:<{width}}{words}" for name, words in rows)
+
+
+def _given(challenge: Challenge) -> Iterator[str]:
+    if isinstance(challenge, DeclaredChallenge) and challenge.files.inputs:
+        yield f"Of each case, and of no other: {', '.join(map(str, challenge.files.inputs))}."
+        line = ", a table with a line for the case" if not challenge.files.answers[0].parts else ""
+        yield f"An answer is called {' or '.join(map(str, challenge.files.answers))}{line}."
 
 
 def _measured(challenge: Challenge) -> Iterator[str]:

@@ -17,7 +17,17 @@ from podium.io._matlab import MAX_VARIABLE_BYTES, read_mat
 from podium.io.inputs import MAX_TEXT_BYTES, read_text
 from podium.model import InputError
 
-__all__ = ["MAX_TEXT_BYTES", "MAX_VARIABLE_BYTES", "Table", "read_csv", "read_lines", "read_mat", "read_timing"]
+__all__ = [
+    "MAX_TEXT_BYTES",
+    "MAX_VARIABLE_BYTES",
+    "Table",
+    "csv_columns",
+    "read_csv",
+    "read_lines",
+    "read_mat",
+    "read_timing",
+    "read_words",
+]
 
 LONGEST_SECONDS = 1e7
 """A time beyond this is no time."""
@@ -97,6 +107,38 @@ def read_csv(path: Path, columns: Sequence[str], *, optional: Sequence[str] = ()
                 yield place, fields[0].strip(), [fields[at] for at in places]
 
     return _table(rows(), read, problems, path, may_be_empty=may_be_empty)
+
+
+def csv_columns(path: Path) -> list[str]:
+    """Return the names in the first line of a CSV file, in lower case."""
+    return _csv(path)[0]
+
+
+def read_words(path: Path, column: str) -> dict[str, str]:
+    """Return what a column says of every row; the first column names the rows.
+
+    Raises
+    ------
+    InputError
+        As for `read_csv`.
+    """
+    header, lines = _csv(path)
+    if header[0] == column.lower():
+        raise InputError(f"the first column is '{header[0]}'", path=path, advice="It must hold the names of the rows")
+    _demand(header, [column], path)
+    place, problems, words = header.index(column.lower()), _Problems(), dict[str, str]()
+    for number, fields in lines:
+        name = fields[0].strip()
+        if len(fields) != len(header):
+            problems.add(f"line {number} has {len(fields)} fields, the first line {len(header)}")
+        elif not name or name in words:
+            problems.add(f"line {number} has {'the name of an earlier one' if name else 'no name'}")
+        else:
+            words[name] = fields[place].strip()
+    problems.raise_for(path)
+    if not words:
+        raise InputError("there are no rows", path=path)
+    return words
 
 
 def read_timing(path: Path) -> dict[str, tuple[float, float | None]]:

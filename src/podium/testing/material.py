@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
@@ -16,6 +17,7 @@ from podium.run.measuring import tabulated
 __all__ = ["Material"]
 
 _LONGEST_SECONDS = 20.0
+_LITTLE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -77,15 +79,30 @@ class Material:
         """Who is built in."""
         return dict(self.challenge.built_in)
 
-    def drawn(self, generator: random.Random, *, teams: int = 5) -> dict[str, list[Value]]:
-        """Draw teams, each row of which somebody once measured, with times where the challenge may use them."""
+    def drawn(self, generator: random.Random, *, teams: int = 5, distinct: bool = False) -> dict[str, list[Value]]:
+        """Draw teams, each row of which somebody once measured, with times where the challenge may use them.
+
+        Where they shall be distinct, every value is a little, and by another share, nearer to what a failure costs.
+        """
         drawn = {}
         for number in range(teams):
             values = [value for row in self.rows for value in generator.choice(self.valid[row])]
+            values = [self._moved(value, generator) for value in values] if distinct else values
             pace = generator.uniform(0.05, _LONGEST_SECONDS)
             times = [Value(row, self.challenge.time.name, pace * generator.uniform(0.5, 2)) for row in self.rows]
             drawn[f"team {number}"] = values + (times if generator.random() < 0.8 else [])
         return drawn
+
+    def _moved(self, value: Value, generator: random.Random) -> Value:
+        own = (price.value for price in self.failed[value.case] if self._key(price) == self._key(value))
+        price = next(own, None)
+        if value.value is None or price is None or not math.isfinite(price + value.value):
+            return value
+        return replace(value, value=value.value + _LITTLE * generator.random() * (price - value.value))
+
+    @staticmethod
+    def _key(value: Value) -> tuple[str, str, str]:
+        return value.metric, value.target, value.unit
 
     @property
     def targets(self) -> list[str]:

@@ -11,6 +11,7 @@ from shared_data import KITS21_REGIONS
 
 import podium
 from podium.challenges.kinds.choices import RANKED_BY
+from podium.challenges.kinds.toml_files import read_challenge
 from podium.io import read_label_map, write_label_map
 from podium.metrics import compare, dice, overlap
 from podium.metrics.registry import metrics
@@ -105,6 +106,30 @@ def test_predictions_are_compared_case_by_case(folders):
         by_predicate=(pl.col("label") == "whole") & (pl.col("metric") == "hausdorff_distance_95"), named=True
     )
     assert lower["better"] > lower["worse"]
+
+
+@pytest.mark.parametrize("given", [{}, {"regions": REGIONS}, {"regions": REGIONS, "common": True, "geometry": "shape"}])
+def test_the_challenge_that_was_measured_by_lies_beside_and_evaluates_the_same(folders, given):
+    for number in range(6):  # called alike, as teams of a challenge are
+        pair = folders / "theirs" / f"case_{number}_pred.mha", folders / "submissions" / "theirs"
+        write_labels(pair[1] / f"case_{number}.nii.gz", read_label_map(pair[0]).array)
+    shutil.copytree(folders / "ours", folders / "submissions" / "ours")
+    places = {"against": [folders / "submissions" / "theirs"], "out": folders / "out"}
+    measured = podium.measure(folders / "labelsTs", folders / "submissions" / "ours", **places, **given)
+    declared = folders / "out" / "challenge.toml"
+    assert read_challenge(declared) == measured.challenge
+    again = podium.evaluate(
+        str(declared), truth=folders / "labelsTs", submissions=folders / "submissions", out=folders / "again"
+    )
+    assert again.measurements.equals(measured.table)
+    assert again.leaderboard.entries == measured.run.leaderboard.entries
+
+
+def test_no_challenge_lies_beside_what_is_no_folder(folders):
+    pair = folders / "labelsTs" / "case_0.nii.gz", folders / "ours" / "case_0.nii.gz"
+    podium.measure(*pair, regions=REGIONS, out=folders / "out")
+    assert (folders / "out" / "summary.csv").exists()
+    assert not (folders / "out" / "challenge.toml").exists()
 
 
 def test_a_run_goes_on_to_ranks_and_reports(folders):

@@ -81,6 +81,17 @@ def test_the_laws_hold_for_every_way_to_rank(material, rules):
     hold(Material(challenge, known.valid, known.failed, known.built_in))
 
 
+@pytest.mark.parametrize("adjustment", ["none", "bonferroni"])
+@pytest.mark.parametrize("scheme", ["mean rank", "rank then mean", "test then rank"])
+def test_failing_never_pays_by_significance_where_no_values_are_equal(material, scheme, adjustment):
+    """With equal values it may: see docs/declaring.md, and the test beside the signed-rank test."""
+    known = material("brain-lesions")
+    challenge = known.challenge.varied(rules={"ranking": {"scheme": scheme, "test": {"adjustment": adjustment}}})
+    for seed in range(4):
+        tested = Material(challenge, known.valid, known.failed, known.built_in)
+        assert_failing_never_pays(tested, seed=seed, trials=12, distinct=True)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_damaged_files_never_pay(data, tmp_path, name):
     assert_damage_never_pays(read_challenge(TOML / f"{name}.toml"), data(name), tmp_path, seed=name)

@@ -23,9 +23,12 @@ def test_every_kind_can_be_made_up():
     assert set(KINDS) <= set(PHANTOMS)
 
 
-@pytest.mark.parametrize("kind", DRAFTED)
+@pytest.mark.parametrize("kind", [*DRAFTED, "exclusive classes"])
 def test_better_teams_place_better(tmp_path, kind):
-    challenge = parse_challenge(draft_challenge("try", kind=kind).text)
+    drafted = kind in DRAFTED
+    challenge = parse_challenge(
+        draft_challenge("try", kind=kind).text if drafted else (TOML / "grades.toml").read_text()
+    )
     write_phantoms(challenge, tmp_path, cases=6)
     run = podium.evaluate(
         challenge, truth=tmp_path / "truth", submissions=tmp_path / "submissions", out=tmp_path / "run", jobs=1

@@ -14,7 +14,7 @@ import podium
 from podium.challenges import catalogue
 from podium.challenges.kinds import FileNames, Quantity, SegmentationChallenge
 from podium.io import write_label_map
-from podium.metrics import compare, dice, hausdorff_distance, overlap, surface_distances
+from podium.metrics import compare, dice, hausdorff_distance, overlap, surface_dice, surface_distances
 from podium.metrics.registry import metrics
 from podium.model import Direction, InputError, LabelMap
 
@@ -170,6 +170,37 @@ def test_a_subclass_has_options_of_its_own(data, tmp_path):
     again = podium.load(tmp_path / "run", challenge=Turned(**declared))
     assert again.challenge == challenge
     assert values_of(challenge, lesion(1), lesion(1, shift=2))["dice", "whole"].value == 0
+
+
+class Tolerant(SegmentationChallenge):
+    """Surface Dice at a tolerance that is an option, and at its double, which is only measured."""
+
+    tolerance: float = 1.0
+    """In mm."""
+
+    def options_of(self, quantity, target):
+        """Return the option in place of what is declared."""
+        return {"tolerance_mm": self.tolerance} if not quantity.name else super().options_of(quantity, target)
+
+    @property
+    def besides(self):
+        """Double the tolerance."""
+        (own,) = self.quantities
+        return (own.model_copy(update={"name": "at_double", "options": {"tolerance_mm": 2 * self.tolerance}}),)
+
+
+def test_a_subclass_may_measure_besides_what_it_declares(data, tmp_path):
+    challenge = Tolerant(**SEGMENTATION | {"quantities": [{"metric": "surface_dice", "of": ["core"], "failed": 0}]})
+    challenge = challenge.varied(tolerance=1.5)
+    truth, guess = lesion(2), lesion(2, shift=1)
+    values = values_of(challenge, truth, guess)
+    distances = surface_distances(truth, guess, regions={"core": (2,)}, spacing_mm=SPACING)["core"]
+    assert values["surface_dice", "core"].value == surface_dice(distances, tolerance_mm=1.5)
+    assert values["at_double", "core"].value == surface_dice(distances, tolerance_mm=3.0)
+    assert [(m.name, m.direction) for m in challenge.measures][1] == ("at_double", Direction.NONE)
+    run = evaluated(challenge, data, tmp_path / "run")
+    assert "at_double" in run.measurements["metric"].unique()
+    assert not [column for column in run.leaderboard.columns if "double" in column.name]
 
 
 class Registered(Turned):

@@ -165,6 +165,39 @@ def test_challenger(shared, dataset, file):
                 assert (adjusted[index] <= 0.05) == (expected["decision_holm"] == "1")
 
 
+def p_of_the_rival(differences):
+    """Return the p-value by which a rival is better than a team, from what the team is worse by in each row."""
+    worse = np.asarray(differences, float)
+    tests = PairedTests(np.stack([worse, np.zeros(len(worse))]), direction=Direction.LOWER)
+    return tests.p(np.ones((1, len(worse))))[0, 1, 0]
+
+
+def test_a_worse_value_may_raise_the_p_value_of_a_rival_where_values_are_equal():
+    """Not a fault but the test: of ranks, where equals narrow the distribution, or are no evidence at all."""
+    for differences, deviate, what in (
+        ([2, 0.5, 0.5, 0.7], 4.5 / 7.375**0.5, "two are equally worse: p is 0.0488"),
+        ([2, 18.5, 0.5, 0.7], 4.5 / 7.5**0.5, "the team fails in one of them: p is 0.0502"),
+        ([-1, 2, 3, 4, 5, 6, 7], 12.5 / 35**0.5, "the team is better in one row: p is 0.0173"),
+        ([0, 2, 3, 4, 5, 6, 7], 10 / 22.75**0.5, "both fail in it: p is 0.0180"),
+    ):
+        assert p_of_the_rival(differences) == pytest.approx(stats.norm.sf(deviate), abs=1e-12), what
+
+
+@given(st.lists(st.integers(1, 10**6), min_size=3, max_size=12, unique=True), st.randoms(use_true_random=False))
+def test_a_worse_value_never_raises_the_p_value_of_a_rival_where_none_are_equal(sizes, random):
+    before = [size * random.choice([-1, 1]) for size in sizes]
+    failed = random.randrange(len(sizes))
+    after = [*before[:failed], 2 * 10**6, *before[failed + 1 :]]
+    assert p_of_the_rival(after) <= p_of_the_rival(before) + 1e-12
+
+
+def test_a_lost_finding_may_cost_a_rival_its_own_where_p_values_are_adjusted_step_by_step():
+    for adjustment, pays in (("holm", True), ("benjamini-hochberg", True), ("bonferroni", False), ("none", False)):
+        before, after = ([first, 0.0095, *[0.9] * 4] for first in (1e-6, 0.5))
+        significant = [bool(adjusted_p(p, adjustment)[1] < 0.05) for p in (before, after)]
+        assert (significant == [True, False]) == pays, adjustment
+
+
 def test_holm_by_hand():
     np.testing.assert_allclose(holm([0.01, 0.02, 0.03, 0.9]), [0.04, 0.06, 0.06, 0.9])
     np.testing.assert_allclose(holm([0.5, 0.5]), [1.0, 1.0])

@@ -127,6 +127,8 @@ class FileNames(DeclaredTable):
     """What is resampled for itself, such as `{hospital}`; by default all together."""
     only: tuple[str, ...] = ()
     """The names of the cases that count; by default all that are there."""
+    inputs: Patterns = ()
+    """What algorithms are given of a case, as it is, seen from the folder of inputs: for `podium run` alone."""
 
     @model_validator(mode="after")
     def _parts_are_known(self) -> FileNames:
@@ -138,7 +140,7 @@ class FileNames(DeclaredTable):
                 f"{self.truth} has no part that tells cases apart", "truth", advice='Write for example "{case}.nii.gz"'
             )
         named = {"prediction": self.prediction, "case": (self.case_name,), "cluster": (self.cluster,)}
-        named["stratum"] = (self.stratum,)
+        named |= {"stratum": (self.stratum,), "inputs": self.inputs}
         for key, patterns in named.items():
             for pattern in (pattern for pattern in patterns if pattern is not None):
                 if unknown := pattern.lacks(known):
@@ -147,13 +149,34 @@ class FileNames(DeclaredTable):
                         key,
                         advice=f"Its parts are: {', '.join(known)}",
                     )
-                if key in ("prediction", "case") and (lost := [part for part in known if part not in pattern.parts]):
+                if key in ("prediction", "case", "inputs") and (
+                    lost := [part for part in known if part not in pattern.parts]
+                ):
                     raise Misdeclared(
                         f"{pattern} does not tell cases apart that differ in {{{lost[0]}}}",
                         key,
                         advice=f"Name every part of truth = {self.truth.text!r}",
                     )
+        self.check_inputs()
         return self
+
+    def check_inputs(self) -> None:
+        """Refuse inputs that could be the truth, and answers that a folder of predictions cannot hold side by side."""
+        for pattern in self.inputs:
+            if self.truth.match(pattern.fill({part: part for part in pattern.parts})) is not None:
+                problem, advice = f"{pattern} could be a truth, which no algorithm may see", "images/{case}.nii.gz"
+                raise Misdeclared(problem, "inputs", advice=f'Name folders or endings that differ, as in "{advice}"')
+        if self.inputs and not self.answers:
+            raise Misdeclared(
+                f"answers of algorithms lie in one folder, unlike {self.prediction[0]}",
+                "inputs",
+                advice="Add a name without folders to prediction",
+            )
+
+    @property
+    def answers(self) -> tuple[Pattern, ...]:
+        """How an algorithm may call its answer: like a prediction that lies in no folder."""
+        return tuple(pattern for pattern in self.prediction if "/" not in pattern.text)
 
     @property
     def case_name(self) -> Pattern:

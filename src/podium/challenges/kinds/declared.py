@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from podium.challenges.kinds.algorithm_inputs import FileInterface
 from podium.challenges.kinds.declarations import (
     Eligibility,
     FileNames,
@@ -37,6 +38,7 @@ from podium.model import (
     Direction,
     Floats,
     InputError,
+    Interface,
     Measure,
     Metric,
     Price,
@@ -70,6 +72,8 @@ class DeclaredChallenge(Challenge):
     """What is predicted, as challenge.toml says it."""
     costs: ClassVar[Mapping[str, Cost]] = {}
     """Prices that follow from the truth, by the words for them."""
+    asks_by: ClassVar[type[FileInterface]] = FileInterface
+    """How algorithms are asked, where inputs are declared."""
     scoring_options: ClassVar[tuple[str, ...]] = ("rules",)
 
     name: str  # type: ignore[misc]  # each challenge of a kind has its own
@@ -213,12 +217,16 @@ class DeclaredChallenge(Challenge):
         """Return what a quantity is measured of."""
         return quantity.of or self.targets
 
+    def options_of(self, quantity: Quantity, target: str) -> dict[str, Any]:
+        """Return the options of a quantity's metric for one target."""
+        return quantity.options_of(target)
+
     def measure_of(self, quantity: Quantity, **changes: Any) -> Measure:
         """Return the measure of a quantity, with its price."""
         metric, targets = self.metric_of(quantity), self.targets_of(quantity)
         known, _ = option_types(metric)
         options = {
-            target: {key: value for key, value in quantity.options_of(target).items() if key in known}
+            target: {key: value for key, value in self.options_of(quantity, target).items() if key in known}
             for target in targets
         }
         given: dict[str, Any] = {
@@ -361,6 +369,11 @@ class DeclaredChallenge(Challenge):
         """What cases that are drawn together are called."""
         return self.words.cluster
 
+    @property
+    def interface(self) -> Interface | None:
+        """The module `interface` beside the challenge's own, or whole files where inputs are declared."""
+        return super().interface or (self.asks_by(self.files) if self.files.inputs else None)
+
     # A demo.
 
     @property
@@ -393,16 +406,14 @@ class DeclaredChallenge(Challenge):
     def options(self) -> dict[str, Any]:
         """Return the whole declaration, so that a run folder makes the challenge again, and the options besides.
 
-        A subclass of one's own has no kind that says how to make it: it is found by its name, or given.
+        A subclass of one's own is found by its name, or given, and declares only what it was made to differ in.
         """
-        own = {"edition", *self.option_names()}
-        held = self.model_dump(mode="json", exclude={"emphasis", *own}, exclude_defaults=True)
+        chosen = self.model_dump(mode="json", include={"edition", *self.option_names()})
+        held = self.model_dump(mode="json", exclude={"emphasis", *chosen}, exclude_defaults=True)
         rules = {key: held.pop(key) for key in _SCORING if key in held}
-        return {
-            **self.model_dump(mode="json", include=own),
-            "declaration": {"kind": self.kind if type(self).__module__.startswith(__package__) else "", **held},
-            "rules": rules,
-        }
+        if not type(self).__module__.startswith(__package__):
+            return {**chosen, **({"declaration": held} if held else {}), **({"rules": rules} if rules else {})}
+        return {**chosen, "declaration": {"kind": self.kind, **held}, "rules": rules}
 
     def varied(self, **changes: Any) -> Self:
         """Return the same challenge with other options; `declaration` and `rules` are as in `options`.
@@ -418,10 +429,13 @@ class DeclaredChallenge(Challenge):
         declaration, rules = options.pop("declaration", {}), options.pop("rules", {})
         if not isinstance(declaration, Mapping) or not isinstance(rules, Mapping):
             raise InputError("a declaration and its rules are tables", advice="Change the challenge.toml, and --resume")
-        declaration = {key: value for key, value in declaration.items() if key != "kind"}
+        given = {**options, **{key: value for key, value in declaration.items() if key != "kind"}, **rules}
         try:
-            return cls(**{**options, **declaration, **rules})
+            return cls(**given)
         except ValidationError as error:
+            first = str(*error.errors()[0]["loc"][:1])
+            if first in cls.option_names() or (first and not {first, "title"} & {*cls.model_fields}):
+                return super().made(**given)  # which says what is wrong with options
             problem = problems_of(cls, error)[0]
             where = ".".join(map(str, problem.at))
             raise InputError(

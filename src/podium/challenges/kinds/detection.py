@@ -224,7 +224,7 @@ class DetectionChallenge(DeclaredChallenge):
     def criterion(self, quantity: Quantity, measure: Measure, cube: Cube) -> Criterion:
         """Return a metric of all cases together."""
         single = super().criterion(quantity, measure, cube)
-        metric, options = self.metric_of(quantity), quantity.options_of("")
+        metric, options = self.metric_of(quantity), self.options_of(quantity, "")
 
         def pooled(weights: Floats) -> Column:
             of_all = [metric(Detections.of(images), weights=weights, **options) for images in self._images(cube)]

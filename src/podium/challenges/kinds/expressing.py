@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,16 @@ __all__ = ["in_toml"]
 def in_toml(challenge: Challenge) -> str:
     """Return the TOML of a challenge; what cannot be expressed is said in comments.
 
-    A declared challenge is written from its declaration. Another is the challenge.toml beside its module, if there is
-    one; else its name, its files and those measures that are one metric are written, which is a start and no more.
+    Where a challenge.toml lies beside its module, it is that. Else a declared challenge is written from its
+    declaration; of another, its name, its files and those measures that are one metric, which is a start and no more.
     """
-    if isinstance(challenge, DeclaredChallenge):
-        whole = challenge.varied(edition=challenge.editions[0])
-        return _comments(_replaced(challenge)) + toml_text(_document(whole))
-    beside = Path(inspect.getfile(type(challenge))).with_name(FILE_NAME)
-    return beside.read_text(encoding="utf-8") if beside.is_file() else _started(challenge)
+    module = getattr(sys.modules[type(challenge).__module__], "__file__", None)  # none in a notebook
+    if module and (beside := Path(module).with_name(FILE_NAME)).is_file():
+        return beside.read_text(encoding="utf-8")
+    if not isinstance(challenge, DeclaredChallenge):
+        return _started(challenge)
+    whole = challenge.varied(edition=challenge.editions[0])
+    return _comments(_replaced(challenge)) + toml_text(_document(whole))
 
 
 def _comments(lines: list[str]) -> str:
@@ -83,8 +86,8 @@ def _quantity(table: dict[str, Any]) -> dict[str, Any]:
 
 def _lists(table: dict[str, Any]) -> dict[str, Any]:
     """Write a list of one pattern as the pattern."""
-    single = table.get("prediction")
-    return {**table, **({"prediction": single[0]} if isinstance(single, list) and len(single) == 1 else {})}
+    several = {key: table[key] for key in ("prediction", "inputs") if len(table.get(key, ())) == 1}
+    return {**table, **{key: single[0] for key, single in several.items() if isinstance(single, list)}}
 
 
 def _started(challenge: Challenge) -> str:

@@ -12,7 +12,9 @@ import numpy as np
 import polars as pl
 
 from podium.challenges.kinds.choices import ALWAYS
+from podium.challenges.kinds.expressing import in_toml
 from podium.challenges.kinds.segmentation import SegmentationChallenge
+from podium.challenges.kinds.toml_files import FILE_NAME
 from podium.io import Content, parquet_bytes
 from podium.model import Direction, Floats, InputError, Measure, Status
 from podium.ranking.inference.intervals import mean_intervals
@@ -171,16 +173,17 @@ class Measurements:
         return self.cases
 
     def files(self) -> dict[str, Content]:
-        """Return the tables as files."""
+        """Return the tables as files; of folders also the challenge.toml that measures them in the same way."""
         tables = {"cases": self.cases, "summary": self.summary, "worst": self.worst}
         tables |= {"differences": self.differences} if len(self.names) > 1 else {}
         files: dict[str, Content] = {
             f"{name}.csv": (table.columns, table.iter_rows()) for name, table in tables.items()
         }
-        return files | {"cases.parquet": parquet_bytes(self.cases), "summary.parquet": parquet_bytes(self.summary)}
+        files |= {"cases.parquet": parquet_bytes(self.cases), "summary.parquet": parquet_bytes(self.summary)}
+        return files | ({} if self.run is None else {FILE_NAME: in_toml(self.challenge)})
 
     def write(self, folder: str | Path) -> None:
-        """Write cases.csv and .parquet, summary.csv and .parquet, worst.csv and differences.csv to a folder."""
+        """Write cases.csv and .parquet, summary.csv and .parquet, worst.csv, differences.csv, challenge.toml."""
         place = Path(folder)
         if place.exists() and not place.is_dir():
             raise InputError("this is a file", path=place, advice="Give a folder as --out")

@@ -82,8 +82,8 @@ class Pattern:
         """Return the pattern with its parts filled in."""
         return _PART.sub(lambda part: parts[part[1]], self.text)
 
-    def files(self, folder: Path) -> Iterator[tuple[dict[str, str], Path]]:
-        """Find the files in a folder that fit, sorted, with their parts.
+    def files(self, folder: Path, *, unlike: Pattern | None = None) -> Iterator[tuple[dict[str, str], Path]]:
+        """Find the files in a folder that fit, sorted, with their parts; none that fits another pattern as well.
 
         Raises
         ------
@@ -93,6 +93,8 @@ class Pattern:
         for path in sorted(folder.glob(self.anything)):
             name = path.relative_to(folder).as_posix()
             parts = self.match(name)
+            if unlike is not None and unlike.match(name) is not None:
+                continue
             if parts is None or any(piece.startswith(".") for piece in name.split("/")) or not path.is_file():
                 continue
             longest = self._longest.fullmatch(name)

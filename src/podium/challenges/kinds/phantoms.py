@@ -217,8 +217,17 @@ def _classification(challenge: Any, folder: Path, cases: int, seed: int) -> None
     shape = 5 * cases, len(challenge.targets)
     truth = np.asarray(_drawn(seed).permuted(np.arange(shape[0])[:, None] % 3 == np.zeros(shape), axis=0), float)
 
+    if challenge.classes.exclusive:
+        truth = np.eye(shape[1])[_drawn(seed).permuted(np.arange(shape[0]) % shape[1])]
+
     def guess(error: float, team: int) -> npt.NDArray[np.float64]:
-        return np.asarray(1 / (1 + np.exp(-(4 * truth - 2 + _drawn(seed, team).normal(0, 3 * error, shape)))))
+        strengths = 4 * truth - 2 + _drawn(seed, team).normal(0, 3 * error, shape)
+        if not challenge.classes.exclusive:
+            return np.asarray(1 / (1 + np.exp(-strengths)))
+        shares = np.round(np.exp(strengths) / np.exp(strengths).sum(axis=1, keepdims=True), 3)
+        highest = np.arange(shape[0]), np.argmax(shares, axis=1)
+        shares[highest] += 1 - shares.sum(axis=1)  # as rounded, they add up to 1
+        return np.asarray(shares)
 
     _one_table(challenge, folder, shape[0], truth, guess)
 

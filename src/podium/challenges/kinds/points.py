@@ -93,7 +93,7 @@ class PointsChallenge(DeclaredChallenge):
                     continue
                 pairs = [(point, guess[target][name]) for name, point in truth[target].items()]
                 places, guesses = (np.stack(side) for side in zip(*pairs, strict=True))
-                number = float(self.metric_of(quantity)(places, guesses, **quantity.options_of(target)))
+                number = float(self.metric_of(quantity)(places, guesses, **self.options_of(quantity, target)))
                 values.append(Value(case.name, measure.name, number, target))
         return values
 

@@ -18,12 +18,12 @@ from podium.io import read_label_map
 from podium.io.arrays import content, dataset, open_hdf5
 from podium.metrics.families import option_types, preparation_of
 from podium.metrics.mixups import image_doubts, volume_doubts
-from podium.model import Case, InputError, LabelMap, Metric, Panel, Slices, Status, Value, View
+from podium.model import Case, Direction, InputError, LabelMap, Measure, Metric, Panel, Slices, Status, Value, View
 from podium.model.errors import nearest
 from podium.model.measure import Cost
 from podium.model.planes import disputed_plane, window
 
-__all__ = ["SegmentationChallenge"]
+__all__ = ["LabelMaps", "SegmentationChallenge"]
 
 LabelMaps = Mapping[str, LabelMap]
 """The label maps of a file by name; a file that is one has it as ""."""
@@ -136,6 +136,16 @@ class SegmentationChallenge(DeclaredChallenge):
         """Whether it is a metric of label maps."""
         return preparation_of(metric) is not None
 
+    @property
+    def besides(self) -> tuple[Quantity, ...]:
+        """What a subclass measures besides, to see what depends on it; it judges nothing and is on no leaderboard."""
+        return ()
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """Every quantity, and what is measured besides."""
+        return (*super().measures, *(self.measure_of(own, direction=Direction.NONE) for own in self.besides))
+
     # Files.
 
     @property
@@ -196,7 +206,7 @@ class SegmentationChallenge(DeclaredChallenge):
         for image in truth:
             try:
                 guess = self.read(prediction, image)
-                warning = self._check_grid(truth[image], guess, prediction)
+                warning = self.check_grid(truth[image], guess, prediction)
             except InputError as error:
                 problems.append(error)
                 values += self._unusable(case.name, image, str(error))
@@ -210,7 +220,7 @@ class SegmentationChallenge(DeclaredChallenge):
         """Measure a label map that is at hand against another; `name` is that of the row."""
         return self._values(name, {"": reference}, prediction)
 
-    def _check_grid(self, truth: LabelMap, guess: LabelMap, path: Path) -> str:
+    def check_grid(self, truth: LabelMap, guess: LabelMap, path: Path) -> str:
         """Refuse a prediction on another grid; return a warning where one is accepted."""
         other = 'geometry = "shape" in [images]'
         return check_grid(truth, guess, path, geometry=self.images.geometry, otherwise=other)
@@ -229,11 +239,11 @@ class SegmentationChallenge(DeclaredChallenge):
         prefix = f"{image}/" if image else ""
         wanted: dict[tuple[Any, ...], dict[str, tuple[int, ...]]] = {}
         plan = []
-        for quantity in self.quantities:
+        for quantity in (*self.quantities, *self.besides):
             metric = self.metric_of(quantity)
             of_metric, _ = option_types(metric)
             for target in (target for target in self.targets_of(quantity) if target.startswith(prefix)):
-                options = quantity.options_of(target)
+                options = self.options_of(quantity, target)
                 shared = {key: value for key, value in options.items() if key not in of_metric}
                 key = preparation_of(metric), tuple(sorted((k, repr(v)) for k, v in shared.items()))
                 wanted.setdefault(key, {})[target] = self.numbers[target.removeprefix(prefix)]
@@ -293,7 +303,7 @@ class SegmentationChallenge(DeclaredChallenge):
         for image in truth:
             try:
                 guess = self.read(prediction, image)
-                self._check_grid(truth[image], guess, prediction)
+                self.check_grid(truth[image], guess, prediction)
             except InputError as error:
                 remarks.append(error.problem)
             else:

@@ -11,11 +11,14 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field, model_validator
 
-from podium.challenges.kinds.declarations import DeclaredTable, FileNames, Misdeclared, Quantity
+from podium.challenges.kinds.algorithm_inputs import FileInterface, LineInterface
+from podium.challenges.kinds.declarations import DeclaredTable, FileNames, Misdeclared, Quantity, Truth
 from podium.challenges.kinds.declared import DeclaredChallenge
+from podium.challenges.kinds.exclusive import MAY_IMPROVE, is_joint, joint_sides, read_one_of
 from podium.challenges.kinds.patterns import Pattern
 from podium.challenges.kinds.scoring import Criterion
 from podium.io.tables import read_csv
+from podium.metrics.families import option_types
 from podium.model import (
     NOT_RANKED,
     Case,
@@ -61,6 +64,11 @@ class TableFiles(FileNames):
             if own is not None and (unknown := own.lacks(known)):
                 problem = f"{{{unknown[0]}}} is no part of case = {self.case_name.text!r}"
                 raise Misdeclared(problem, key, advice=f"Its parts are: {', '.join(known)}")
+        for pattern in self.inputs:
+            if sorted(pattern.parts) != sorted(known):
+                problem = f"{pattern} has not the parts of case = {self.case_name.text!r}"
+                raise Misdeclared(problem, "inputs", advice=f"Name: {', '.join(known)}")
+        self.check_inputs()
         return self
 
 
@@ -77,11 +85,15 @@ class Classes(DeclaredTable):
     """What is told of every case, as the columns of both tables name it: 0 or 1, or a probability of 1."""
 
     columns: tuple[str, ...] = Field(min_length=1)
-    """The columns."""
+    """The columns; where they are exclusive and have an order, in it."""
+    exclusive: Truth = False
+    """Whether exactly one of them is true of every case; a column `class` may then name it in place of the others."""
 
 
 class TableChallenge(DeclaredChallenge):
     """What regression and classification have in common: rows are lines of one table."""
+
+    asks_by: ClassVar[type[FileInterface]] = LineInterface
 
     files: TableFiles
 
@@ -191,7 +203,7 @@ class TableChallenge(DeclaredChallenge):
         if not self.pooled(quantity):
             return single
         metric, target = self.metric_of(quantity), measure.key[1]
-        options = quantity.options_of(target)
+        options = self.options_of(quantity, target)
         reference, prediction = self.sides(quantity, target, cube)
 
         def pooled(weights: Floats) -> Column:
@@ -315,11 +327,38 @@ class ClassificationChallenge(TableChallenge):
     @classmethod
     def takes(cls, metric: Metric[..., Any]) -> bool:
         """Whether it is a metric of probabilities."""
-        return metric.family == "probabilities"
+        return metric.family == "probabilities" or is_joint(metric.name)
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Refuse metrics of exclusive classes where these are not, and what they cannot be asked."""
+        for number, quantity in enumerate(self.quantities):
+            if not is_joint(quantity.metric):
+                continue
+            at = ("quantities", number)
+            if not self.classes.exclusive:
+                problem = f"{quantity.metric} is of classes of which exactly one is true"
+                raise Misdeclared(problem, *at, "metric", advice="Write exclusive = true in [classes], if it is so")
+            for key in (*(["of"] if quantity.of else []), *(key for key in quantity.options if key == "classes")):
+                raise Misdeclared(f"{quantity.metric} is of all classes together", *at, key, advice="Leave it out")
+        super().model_post_init(context)
+
+    def targets_of(self, quantity: Quantity) -> tuple[str, ...]:
+        """Return what a quantity is measured of: each class, or all of them together."""
+        return ("",) if is_joint(quantity.metric) else super().targets_of(quantity)
+
+    def options_of(self, quantity: Quantity, target: str) -> dict[str, Any]:
+        """Return the options of a metric; it must know the classes, of which one may not occur."""
+        options = super().options_of(quantity, target)
+        known, _ = option_types(self.metric_of(quantity))
+        return {**options, **({"classes": range(len(self.targets))} if "classes" in known else {})}
+
+    def read(self, path: Path) -> Lines:
+        """Read the probabilities of every class."""
+        return read_one_of(path, self.targets) if self.classes.exclusive else super().read(path)
 
     def worst_price(self, metric: Metric[..., Any]) -> str:
-        """Return the price that fits all metrics but those of calibration."""
-        return '"not ranked"' if metric.name == "expected_calibration_error" else f'"{WRONG}"'
+        """Return the price that fits."""
+        return '"not ranked"' if metric.name in MAY_IMPROVE else f'"{WRONG}"'
 
     def misfit(self, quantity: Quantity, metric: Metric[..., Any]) -> tuple[str, str] | None:
         """Refuse prices by which failing could pay, or would be infinite."""
@@ -330,7 +369,7 @@ class ClassificationChallenge(TableChallenge):
                     f"one case has no {metric.name}, and so no price in it",
                     f"Write failed = {self.worst_price(metric)}",
                 )
-            if cost == WRONG and metric.name == "expected_calibration_error":
+            if cost == WRONG and metric.name in MAY_IMPROVE:
                 return f"a wrong case may improve {metric.name}", 'Write failed = "not ranked", or decides = false'
             if cost == WRONG and metric.maximum == math.inf and not quantity.options.get("floor"):
                 return f"{metric.name} of a wrong case is infinite", "Write for example floor = 1e-6"
@@ -351,6 +390,18 @@ class ClassificationChallenge(TableChallenge):
         return truth
 
     @property
+    def contents(self) -> tuple[str, ...]:
+        """The lines and columns of the table."""
+        if not self.classes.exclusive:
+            return super().contents
+        names = ", ".join(self.targets)
+        return (
+            f"One table with the columns case and class, separated by commas: one of {names}.",
+            f"Or with the columns case, {names}: probabilities from 0 to 1 that add up to 1; the highest is the class.",
+            *super().contents[1:],
+        )
+
+    @property
     def measures(self) -> tuple[Measure, ...]:
         """How far a probability is from the truth, and the truth."""
         unranked = any(quantity.decides and quantity.failed == "not ranked" for quantity in self.quantities)
@@ -358,8 +409,13 @@ class ClassificationChallenge(TableChallenge):
         error = Measure("error", "Distance from the truth", Direction.LOWER, "", 0.0, 1.0, self.targets, price)
         return error, self._reference()
 
-    def sides(self, quantity: Quantity, target: str, cube: Cube) -> tuple[Floats, Floats]:  # noqa: ARG002  # as for all
-        """Return the truth and the probabilities."""
+    def sides(self, quantity: Quantity, target: str, cube: Cube) -> tuple[Floats, Floats]:
+        """Return the truth and the probabilities; of exclusive classes, all together."""
+        if is_joint(quantity.metric):
+            truth, distances = (
+                np.stack([cube.of(name, own) for own in self.targets], axis=-1) for name in ("reference", "error")
+            )
+            return joint_sides(quantity.metric, truth, distances, cube.failed)
         reference, errors = cube.of("reference", target), cube.of("error", target)
         return reference, np.abs(reference - errors)
 

@@ -1,4 +1,8 @@
-"""KiTS21: kidney, tumour and cyst segmentation. Rules and their sources are in the README beside this file."""
+"""KiTS21: kidney, tumour and cyst segmentation. Rules and their sources are in the README beside this file.
+
+It is the challenge.toml beside this file, and what TOML cannot say: the layouts of containers, a truth that is made of
+separate annotations, edition `code`, tolerances and their multiples, pictures of cases.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,18 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from podium.challenges.kinds import FileNames, Images, Quantity, SegmentationChallenge
 from podium.challenges.kinds.grids import check_grid
+from podium.challenges.kinds.scoring import Criterion
+from podium.challenges.kinds.segmentation import LabelMaps
 from podium.challenges.kits21.annotations import Sampled, lacking_annotations, read_fused, read_samples
-from podium.challenges.kits21.settings import TOLERANCES_MM, Names, Tolerances
+from podium.challenges.kits21.settings import DECLARED, REGIONS, Names, Tolerances
 from podium.challenges.kits21.spacing import (
     BY_REFERENCE,
     by_reference,
@@ -22,21 +30,17 @@ from podium.challenges.kits21.spacing import (
     spacing_warning,
 )
 from podium.challenges.kits21.views import slices
-from podium.io import read_label_map
-from podium.metrics import dice, overlap, structures, surface_dice, surface_distances
-from podium.metrics.mixups import volume_doubts
+from podium.metrics import structures
 from podium.model import (
     TOLERANCE_SCALES,
     Case,
     Challenge,
     Cube,
-    Direction,
     Floats,
     InputError,
     LabelMap,
     Measure,
     OrganisersKeys,
-    Price,
     Role,
     Scores,
     Value,
@@ -46,27 +50,12 @@ from podium.model.options import ToleranceScale, other_tolerances
 from podium.ranking import average_of_ranks, mean_column
 from podium.raters import FUSIONS, PEOPLE, RatedChallenge, RaterAgreement, agreed_values, rater_measures, undefined
 
-REGIONS = {"kidney_and_mass": (1, 2, 3), "mass": (2, 3), "tumor": (2,)}
-LABELS = {0, 1, 2, 3}
 _OFFICIAL = {
     f"{metric}_{region}": f"{short}_{name}"
     for metric, short in (("dice", "Dice"), ("surface_dice", "SD"))
     for region, name in zip(REGIONS, ("kidney", "masses", "tumor"), strict=True)
 }
 _LIKE_AN_IMAGE = "this is called like an image of nnU-Net; a prediction is called after its case, case_00000.nii.gz"
-
-
-def _surface_dice(tolerances: Mapping[str, float], scale: float, ending: str) -> Measure:
-    """Return surface Dice at a multiple of the tolerances; only the tolerances themselves judge."""
-    return Measure.by(
-        surface_dice,
-        name=f"surface_dice{ending}",
-        title="Surface Dice" if not ending else f"Surface Dice, tolerance × {scale:g}",
-        direction=Direction.NONE if ending else Direction.HIGHER,
-        targets=tuple(REGIONS),
-        price=Price(0.0),
-        options={region: {"tolerance_mm": scale * tolerance} for region, tolerance in tolerances.items()},
-    )
 
 
 def _expected(case: str) -> tuple[str, ...]:
@@ -81,29 +70,24 @@ def _expected(case: str) -> tuple[str, ...]:
     return *alone, *together, *apart
 
 
-class KiTS21(RatedChallenge):
+class KiTS21(SegmentationChallenge, RatedChallenge):
     """Dice and surface Dice of three hierarchical regions; six ranks, averaged."""
 
-    name: ClassVar[str] = "kits21"
-    title: ClassVar[str] = "KiTS21"
-    page: ClassVar[str] = "https://kits21.kits-challenge.org"
+    name: ClassVar[str] = "kits21"  # type: ignore[misc]  # no field, as there is but one
+    title: ClassVar[str] = DECLARED.title  # type: ignore[misc]
+    page: ClassVar[str] = DECLARED.page
+    summary: ClassVar[str] = DECLARED.summary
     editions: ClassVar[tuple[str, ...]] = ("document", "code")
     scoring_options: ClassVar[tuple[str, ...]] = ("tolerance_scale",)
-    version: ClassVar[int] = 2
     naming: ClassVar[tuple[str, ...]] = _expected("case_*")
-    contents: ClassVar[tuple[str, ...]] = (
-        "Labels: 0 background, 1 kidney, 2 tumour, 3 cyst, in any integer type.",
-        "Shape, spacing, origin and direction are those of the CT.",
-    )
-    placing: ClassVar[tuple[str, ...]] = (
-        "Each of the six values is averaged over cases and ranks the teams; equals share the better rank.",
-        "The lowest mean of the six ranks wins; equal means share the place.",
-    )
-    summary: ClassVar[str] = (
-        "Kidneys, tumours and cysts in CT. Dice and surface Dice of kidney and mass, mass, and tumour are averaged "
-        "over cases; each of the six values ranks the teams, and the lowest average rank wins. A failed case scores 0."
-    )
     organisers_keys: ClassVar[OrganisersKeys | None] = OrganisersKeys("caseID", results=_OFFICIAL, aggregates=_OFFICIAL)
+
+    revision: int = DECLARED.revision
+    files: FileNames = DECLARED.files
+    images: Images = DECLARED.images
+    labels: Mapping[str, int] = DECLARED.labels
+    regions: Mapping[str, tuple[str | int, ...]] = DECLARED.regions
+    quantities: tuple[Quantity, ...] = DECLARED.quantities
 
     reference: Literal["MAJ", "AND", "OR"] = "MAJ"
     """Which aggregation of the annotations is the truth: MAJ, AND or OR."""
@@ -123,15 +107,33 @@ class KiTS21(RatedChallenge):
     tolerance_scale: ToleranceScale = 1.0
     """At which multiple of its tolerance surface Dice is scored: 0.5, 1 or 2; all three are measured."""
 
+    def options_of(self, quantity: Quantity, target: str) -> dict[str, Any]:
+        """Return the tolerance that was given in place of the challenge's own."""
+        if self.tolerances and quantity.called == "surface_dice":
+            return {"tolerance_mm": self.tolerances[target]}
+        return super().options_of(quantity, target)
+
+    @property
+    def besides(self) -> tuple[Quantity, ...]:
+        """Surface Dice at the halves and the doubles of its tolerances."""
+        _, surface = self.quantities
+        own = {region: self.options_of(surface, region)["tolerance_mm"] for region in REGIONS}
+        return tuple(
+            surface.model_copy(
+                update={
+                    "name": f"surface_dice{ending}",
+                    "title": f"Surface Dice, tolerance × {scale:g}",
+                    "options": {"tolerance_mm": {region: scale * tolerance for region, tolerance in own.items()}},
+                }
+            )
+            for scale, ending in TOLERANCE_SCALES.items()
+            if ending
+        )
+
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """Dice, and surface Dice at its tolerances, their halves and their doubles."""
-        tolerances = self.tolerances or TOLERANCES_MM
-        return (
-            Measure.by(dice, title="Dice", targets=tuple(REGIONS), price=Price(0.0)),
-            *(_surface_dice(tolerances, scale, ending) for scale, ending in TOLERANCE_SCALES.items()),
-            by_reference(tuple(REGIONS)),
-        )
+        """What is declared, surface Dice at other tolerances, and by the reference's spacing."""
+        return (*super().measures, by_reference(tuple(REGIONS)))
 
     @property
     def against(self) -> str:
@@ -178,25 +180,24 @@ class KiTS21(RatedChallenge):
                 raise InputError("this case has no segmentations/*.nii.gz", path=truth / case.name, advice=advice)
         return cases
 
-    def load(self, case: Case) -> LabelMap | Sampled:
+    def load(self, case: Case) -> LabelMaps | Sampled:  # type: ignore[override]  # samples besides
         """Read the reference, or make it of the annotations."""
         if self.against == "aggregated":
-            return read_label_map(case.files[0], dimensions=3)
-        return (
-            self.panel(case)
-            if self.against == "samples"
-            else read_fused(case, method=self.against, reference=self.reference)
-        )
+            return super().load(case)
+        return self.panel(case) if self.against == "samples" else self._fused(case, self.against)
+
+    def _fused(self, case: Case, method: str) -> LabelMaps:
+        return {"": read_fused(case, method=method, reference=self.reference)}
 
     def truth_as_prediction(self, case: Case) -> Path | None:
         """Offer the one file that is the reference."""
         return case.files[0] if self.against == "aggregated" else None
 
-    def measure(self, case: Case, truth: LabelMap | Sampled, prediction: Path) -> list[Value]:
+    def measure(self, case: Case, truth: LabelMaps | Sampled, prediction: Path) -> list[Value]:
         """Measure the six values of a prediction; against samples, their means."""
-        guess = read_label_map(prediction, dimensions=3)
-        grid = truth.grid if isinstance(truth, Sampled) else truth
-        warning = self._check_grid(grid, guess, prediction)
+        guess = self.read(prediction)
+        grid = truth.grid if isinstance(truth, Sampled) else truth[""]
+        warning = self.check_grid(grid, guess, prediction)
         numbers = self._numbers(truth, guess, grid.spacing)
         if self.edition == "document" or guess.spacing == grid.spacing:
             return [Value(case.name, name, value, region, reason=warning) for (name, region), value in numbers.items()]
@@ -214,52 +215,37 @@ class KiTS21(RatedChallenge):
         ]
 
     def _numbers(
-        self, truth: LabelMap | Sampled, guess: LabelMap, spacing: tuple[float, ...]
+        self, truth: LabelMaps | Sampled, guess: LabelMap, spacing: tuple[float, ...]
     ) -> Mapping[tuple[str, str], float]:
-        measures = [measure for measure in self.measures if not measure.optional]
         if isinstance(truth, Sampled):
+            measures = [measure for measure in self.measures if not measure.optional]
             own = structures(guess, regions=REGIONS)
             return truth.structures.against(own, measures=measures, spacing_mm=spacing)
-        overlaps = overlap(truth, guess, regions=REGIONS, spacing_mm=spacing)
-        surfaces = surface_distances(truth, guess, regions=REGIONS, spacing_mm=spacing)
-        known: dict[str, dict[str, Any]] = {
-            region: {"overlap": overlaps[region], "surface": surfaces[region]} for region in REGIONS
-        }
-        return {(measure.name, region): measure(known[region], region) for measure in measures for region in REGIONS}
+        values = self.compared("", replace(truth[""], spacing=spacing), guess)
+        return {(value.metric, value.target): value.value for value in values if value.value is not None}
 
-    def _check_grid(self, truth: LabelMap, guess: LabelMap, path: Path) -> str:
-        """Refuse a prediction on another grid, or with other labels; return a warning where one is accepted."""
+    def check_grid(self, truth: LabelMap, guess: LabelMap, path: Path) -> str:
+        """Refuse a prediction on another grid; return a warning where one is accepted."""
         geometry = self.geometry if self.edition == "document" else "any"
-        warning = check_grid(truth, guess, path, geometry=geometry, otherwise="--geometry shape")
-        if strange := _strange(guess):
-            raise InputError(strange, path=path)
-        return warning
+        return check_grid(truth, guess, path, geometry=geometry, otherwise="--geometry shape")
 
-    def check(self, case: Case | None, prediction: Path) -> list[str]:  # noqa: ARG002  # what every challenge is given
-        """Say what is wrong with a prediction, as far as it can be seen without the truth."""
-        strange = _strange(read_label_map(prediction, dimensions=3))
-        return [strange] if strange else []
-
-    def doubts(self, case: Case | None, truth: LabelMap | Sampled | None, prediction: Path) -> list[str]:
+    def doubts(self, case: Case | None, truth: LabelMaps | Sampled | None, prediction: Path) -> list[str]:
         """Say whether everything is background, labels are swapped, voxels or header are turned, or the name is odd."""
-        guess = read_label_map(prediction, dimensions=3)
+        named = [_LIKE_AN_IMAGE] if case is None and re.fullmatch(r".*_\d{5}_\d{4}\..*", prediction.name) else []
         if isinstance(truth, Sampled):
             assert case is not None
-            truth = read_fused(case, method="majority", reference=self.reference)
-        named = [_LIKE_AN_IMAGE] if case is None and re.fullmatch(r".*_\d{5}_\d{4}\..*", prediction.name) else []
-        return named + volume_doubts(guess, truth)
+            truth = self._fused(case, "majority")
+        return named + super().doubts(case, truth, prediction)
 
     def views(
-        self, case: Case, truth: LabelMap | Sampled, prediction: Path, *, images: Path | None = None
+        self, case: Case, truth: LabelMaps | Sampled, prediction: Path, *, images: Path | None = None
     ) -> list[View]:
         """Show the slices that are disputed most; of several annotations, their majority is the reference."""
-        guess = read_label_map(prediction, dimensions=3)
-        reference = (
-            read_fused(case, method="majority", reference=self.reference) if isinstance(truth, Sampled) else truth
-        )
-        self._check_grid(reference, guess, prediction)
-        several = ("The reference that is drawn is the majority of all annotations.",)
-        remarks = several if isinstance(truth, Sampled) else ()
+        guess = self.read(prediction)
+        several = isinstance(truth, Sampled)
+        reference = self._fused(case, "majority")[""] if isinstance(truth, Sampled) else truth[""]
+        self.check_grid(reference, guess, prediction)
+        remarks = ("The reference that is drawn is the majority of all annotations.",) if several else ()
         return [slices(case, reference, guess, images=images, remarks=remarks)]
 
     def rated_cases(self, truth: Path) -> list[Case]:
@@ -331,28 +317,31 @@ class KiTS21(RatedChallenge):
     @property
     def terms(self) -> tuple[str, ...]:
         """The values that are ranked."""
-        regions = ("all",) if self.edition == "code" else tuple(REGIONS)
-        return tuple(f"{name}_{region}" for name in ("dice", "surface_dice") for region in regions)
+        return ("dice_all", "surface_dice_all") if self.edition == "code" else super().terms
 
     def alternatives(self, cube: Cube) -> dict[str, Challenge]:
         """Score surface Dice at half and at twice the tolerance, where that was measured."""
         return other_tolerances(self, cube, "surface_dice", "mass")
 
+    def criterion(self, quantity: Quantity, measure: Measure, cube: Cube) -> Criterion:
+        """Return what decides: surface Dice at the multiple of its tolerance that was asked for."""
+        single = super().criterion(quantity, measure, cube)
+        name, region = single.key
+        return replace(
+            single, key=(name if name == "dice" else f"{name}{TOLERANCE_SCALES[self.tolerance_scale]}", region)
+        )
+
     def score(self, cube: Cube, weights: Floats, ranked: Sequence[bool]) -> Scores:
         """Average over cases, rank each of six values (`code`: one Dice, one surface Dice), average the ranks."""
+        if self.edition == "document":
+            return super().score(cube, weights, ranked)
         criteria = []
-        for measure, ending in zip(self.measures[:2], ("", TOLERANCE_SCALES[self.tolerance_scale]), strict=True):
-            rows = {region: cube.of(f"{measure.name}{ending}", region) for region in REGIONS}
-            if self.edition == "code":
-                rows = {"all": np.mean(list(rows.values()), axis=0)}
-            criteria += [mean_column(measure.at(r).as_column(), values, weights) for r, values in rows.items()]
+        for quantity in self.quantities:
+            measure = self.measure_of(quantity)
+            keys = [self.criterion(quantity, measure.at(region), cube).key for region in REGIONS]
+            rows = np.mean([cube.of(*key) for key in keys], axis=0)
+            criteria.append(mean_column(measure.at("all").as_column(), rows, weights))
         return average_of_ranks(criteria, among=ranked, emphasis=self.emphasis)
-
-
-def _strange(labels: LabelMap) -> str:
-    """Say which label does not exist; nothing where all do."""
-    strange = set(labels.labels) - LABELS
-    return f"label {min(strange)} is none of 0, 1, 2, 3" if strange else ""
 
 
 CHALLENGE = KiTS21

@@ -1,4 +1,4 @@
-"""Options of KiTS21 that are read from text or a file: names of cases, and tolerances that `podium raters` found."""
+"""What of KiTS21 is read: its challenge.toml, names of cases, and tolerances that `podium raters` found."""
 
 from __future__ import annotations
 
@@ -6,17 +6,20 @@ import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from pydantic import BeforeValidator
 
+from podium.challenges.kinds import SegmentationChallenge, read_challenge
 from podium.io import read_text
 from podium.model import InputError
 
-__all__ = ["TOLERANCES_MM", "Names", "Tolerances", "read_tolerances"]
+__all__ = ["DECLARED", "REGIONS", "Names", "Tolerances", "read_tolerances"]
 
-TOLERANCES_MM = {"kidney_and_mass": 1.0330772532390826, "mass": 1.1328796488598762, "tumor": 1.1498198361434828}
-"""The challenge's own, of each region."""
+DECLARED = cast("SegmentationChallenge", read_challenge(Path(__file__).parent))
+"""What the challenge.toml beside this file says."""
+REGIONS = {region: DECLARED.numbers[region] for region in DECLARED.quantities[0].of}
+"""The labels of each region that is measured."""
 
 _PERCENTILE = 95.0
 
@@ -36,7 +39,7 @@ def read_tolerances(path: Path) -> dict[str, float]:
 
 def _checked(means: Mapping[str, Any], path: Path | None = None, advice: str | None = None) -> dict[str, float]:
     tolerances = {}
-    for region in TOLERANCES_MM:
+    for region in REGIONS:
         mean = means.get(region)
         if not isinstance(mean, int | float) or isinstance(mean, bool) or not (math.isfinite(mean) and mean > 0):
             raise InputError(f"there is no tolerance of {region.replace('_', ' ')}", path=path, advice=advice)
