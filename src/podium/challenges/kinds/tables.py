@@ -352,16 +352,24 @@ class ClassificationChallenge(TableChallenge):
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """How far a probability is from the truth, and the truth."""
+        """How far a probability is from the truth, the truth, and the probability."""
         unranked = any(quantity.decides and quantity.failed == "not ranked" for quantity in self.quantities)
         price = NOT_RANKED if unranked else Price(self.costs[WRONG], "counts as wrong")
         error = Measure("error", "Distance from the truth", Direction.LOWER, "", 0.0, 1.0, self.targets, price)
-        return error, self._reference()
+        return error, self._reference(), self._probability(unranked=unranked)
+
+    def _probability(self, *, unranked: bool) -> Measure:
+        """Return what is predicted, to the last digit: equal ones are tied, and no distance tells them so well."""
+
+        def wrong(truth: Lines, row: str, target: str) -> float:
+            return 1 - truth[target][row]
+
+        price = None if unranked else Price(wrong, "counts as wrong", caps=False)
+        return Measure("prediction", "Probability", Direction.NONE, "", 0.0, 1.0, self.targets, price, decides=False)
 
     def sides(self, quantity: Quantity, target: str, cube: Cube) -> tuple[Floats, Floats]:  # noqa: ARG002  # as for all
         """Return the truth and the probabilities."""
-        reference, errors = cube.of("reference", target), cube.of("error", target)
-        return reference, np.abs(reference - errors)
+        return cube.of("reference", target), cube.of("prediction", target)
 
     def pooled(self, quantity: Quantity) -> bool:  # noqa: ARG002  # as for all
         """Every metric is of all rows together."""
