@@ -137,3 +137,15 @@ def test_a_truth_that_is_no_class_is_refused(tmp_path):
     (data / "truth" / "truth.csv").unlink()
     with pytest.raises(InputError, match=r"there is no truth\.csv here"):
         challenge.cases(data / "truth")
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"), [("ann_lee_l", "may be 'ann' or 'ann_lee'"), ("ann", "is not called like")]
+)
+def test_a_row_whose_name_does_not_tell_its_cluster_is_refused(tmp_path, name, problem):
+    files = {"prediction": "predictions.csv", "case": "{subject}_{eye}", "cluster": "{subject}"}
+    measures = [{"metric": "area_under_roc", "failed": "wrong"}]
+    challenge = ClassificationChallenge(name="eyes", files=files, classes={"columns": ["yes"]}, quantities=measures)
+    write_text(tmp_path / "truth.csv", ["case,yes", "bob_l,1", f"{name},0"])
+    with pytest.raises(InputError, match=problem):
+        challenge.load(challenge.cases(tmp_path)[0])

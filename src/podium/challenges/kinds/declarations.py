@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 from pydantic import (
@@ -21,7 +22,7 @@ from pydantic import (
 from podium.challenges.kinds.patterns import Pattern
 from podium.metrics.families import option_types
 from podium.metrics.registry import get_metric
-from podium.model import InputError, Metric
+from podium.model import Case, InputError, Metric
 from podium.model.errors import nearest
 from podium.ranking.inference.significance import Adjustment
 
@@ -159,6 +160,36 @@ class FileNames(DeclaredTable):
     def case_name(self) -> Pattern:
         """What a case is called."""
         return self.case or self.prediction[0].stem
+
+    def cases(self, folder: Path) -> dict[str, Case]:
+        """Find every file of the truth that fits, by its case; refuse names that do not tell cases apart."""
+        cases: dict[str, Case] = {}
+        predicted: dict[str, str] = {}
+        for parts, path in self.truth.files(folder):
+            name = self.case_name.fill(parts)
+            if name in cases:
+                raise InputError(f"this and {cases[name].files[0].name} are both called {name}", path=path)
+            self.check_row(name, path, parts)
+            cases[name] = Case(name, (path,), tuple(pattern.fill(parts) for pattern in self.prediction))
+            for expected in cases[name].expected:
+                if wild := next((character for character in "*?[" if character in expected), None):
+                    raise InputError(f"{wild!r} is in a name", path=path, advice="Rename the files of this case")
+                if (other := predicted.setdefault(expected, name)) != name:
+                    raise InputError(f"{expected} would be the prediction of {other} and of {name}", path=path)
+        return cases
+
+    def check_row(self, row: str, path: Path, parts: Mapping[str, str] | None = None) -> None:
+        """Refuse a name that does not tell of which cluster and stratum a row is: later only its name does."""
+        if self.cluster is None and self.stratum is None:
+            return
+        try:
+            self.case_name.single_match(row, path)
+        except InputError as error:
+            if parts is None:
+                raise
+            between = next(text for text in ("-", "--", "+", "~", "=", "__") if text not in "".join(parts.values()))
+            advice = f'Write case = "{between.join(f"{{{part}}}" for part in self.case_name.parts)}" in [files]'
+            raise InputError(f"the case is called {row}, and {error.problem}", path=path, advice=advice) from None
 
 
 class Images(DeclaredTable):

@@ -170,12 +170,7 @@ class DeclaredChallenge(Challenge):
 
     def cases(self, truth: Path) -> list[Case]:
         """Find every file of the truth that fits the pattern."""
-        cases: dict[str, Case] = {}
-        for parts, path in self.files.truth.files(truth):
-            name = self.files.case_name.fill(parts)
-            if name in cases:
-                raise InputError(f"this and {cases[name].files[0].name} are both called {name}", path=path)
-            cases[name] = Case(name, (path,), tuple(pattern.fill(parts) for pattern in self.files.prediction))
+        cases = self.files.cases(truth)
         if not cases:
             raise InputError(f"no file is called like {self.files.truth}", path=truth, advice="Is this the truth?")
         if lost := [name for name in self.files.only if name not in cases]:

@@ -123,6 +123,8 @@ class TableChallenge(DeclaredChallenge):
     def load(self, case: Case) -> Lines:
         """Read the truth, which must be whole."""
         truth = self.read(case.files[0])
+        for row in truth[self.targets[0]]:
+            self.files.check_row(row, case.files[0])
         for target, numbers in truth.items():
             if odd := [row for row, number in numbers.items() if self.unusable(number)]:
                 raise InputError(f"the truth of {target!r} cannot be used for {shortened(odd)}", path=case.files[0])
