@@ -117,6 +117,8 @@ class InstanceCounts:
         cls, overlaps: InstanceOverlaps, *, thresholds: Sequence[float] = THRESHOLDS, **options: Any
     ) -> InstanceCounts:
         """Count for each threshold of a matching, along the last axis."""
+        if not len(thresholds):
+            raise InputError("there are no thresholds")
         images = [cls.of(overlaps, overlaps.match(threshold=t, **options)) for t in thresholds]
         return cls(*(np.stack(own, axis=-1) for own in zip(*(image.arrays for image in images), strict=True)))
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -40,9 +41,26 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-Number: TypeAlias = Annotated[float, Strict()]
+Number: TypeAlias = Annotated[float, Strict(), Field(allow_inf_nan=False)]
 WholeNumber: TypeAlias = Annotated[int, Strict()]
 Truth: TypeAlias = Annotated[bool, Strict()]
+
+
+def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Refuse what is no name, and names that a table does not tell apart."""
+    known: dict[str, str] = {}
+    for name in names:
+        if not name or name != name.strip() or not name.isprintable():
+            raise ValueError(f"{name!r} is no name")
+        if (other := known.get(name.lower())) is not None:
+            what = "there twice" if other == name else f"{other!r}, but for upper and lower case"
+            raise ValueError(f"{name!r} is {what}")
+        known[name.lower()] = name
+    return names
+
+
+Names: TypeAlias = Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(_distinct)]
+"""What is told apart in tables: one at least, none twice."""
 
 
 class Misdeclared(ValueError):  # noqa: N818

@@ -70,6 +70,8 @@ class DeclaredChallenge(Challenge):
     """What is predicted, as challenge.toml says it."""
     costs: ClassVar[Mapping[str, Cost]] = {}
     """Prices that follow from the truth, by the words for them."""
+    reserved: ClassVar[tuple[str, ...]] = ()
+    """Names of measures of its own, which no quantity may have."""
     scoring_options: ClassVar[tuple[str, ...]] = ("rules",)
 
     name: str  # type: ignore[misc]  # each challenge of a kind has its own
@@ -157,6 +159,10 @@ class DeclaredChallenge(Challenge):
             return None
         problem = f"{length!r} is a length, and {metric.name} is not measured in mm"
         return problem, f"Write failed = {self.worst_price(metric)}"
+
+    def perfect_value(self, metric: Metric[..., Any], options: Mapping[str, Any]) -> float | None:  # noqa: ARG002  # for kinds
+        """Return what a perfect prediction has in a metric by some options; None where that is not tried."""
+        return None
 
     def worst_price(self, metric: Metric[..., Any]) -> str:
         """Return what the price of a metric may be, to advise on."""
@@ -261,17 +267,18 @@ class DeclaredChallenge(Challenge):
     @property
     def criteria(self) -> tuple[tuple[Quantity, Measure], ...]:
         """What decides: each target of each quantity, as a column."""
-        return tuple(pair for pair in self._columns if pair[0].decides and pair[1].judges)
+        return tuple(pair for pair in self.columns if pair[0].decides and pair[1].judges)
 
     @property
-    def _columns(self) -> tuple[tuple[Quantity, Measure], ...]:
+    def columns(self) -> tuple[tuple[Quantity, Measure], ...]:
+        """What is shown: each target of each quantity."""
         measures = zip(self.quantities, map(self.measure_of, self.quantities), strict=True)
         return tuple((quantity, measure.at(target)) for quantity, measure in measures for target in measure.targets)
 
     def _scoring(self, cube: Cube) -> Scoring:
         deciding: list[Criterion] = []
         others: list[Criterion] = []
-        for quantity, measure in self._columns:
+        for quantity, measure in self.columns:
             chosen = deciding if quantity.decides and measure.judges else others
             chosen.append(self.criterion(quantity, measure, cube))
         return Scoring(self.ranking, self.timing, self.time, deciding, cube, self.emphasis, others)

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
-from podium.challenges.kinds.declarations import DeclaredTable, FileNames, Misdeclared, Quantity
+from podium.challenges.kinds.declarations import DeclaredTable, FileNames, Misdeclared, Names, Quantity
 from podium.challenges.kinds.declared import DeclaredChallenge
 from podium.challenges.kinds.patterns import Pattern
 from podium.challenges.kinds.scoring import Criterion
@@ -67,7 +67,7 @@ class TableFiles(FileNames):
 class Numbers(DeclaredTable):
     """What is predicted, as the columns of both tables name it."""
 
-    columns: tuple[str, ...] = Field(min_length=1)
+    columns: Names
     """The columns."""
     unit: str = ""
     """Of the numbers."""
@@ -76,12 +76,14 @@ class Numbers(DeclaredTable):
 class Classes(DeclaredTable):
     """What is told of every case, as the columns of both tables name it: 0 or 1, or a probability of 1."""
 
-    columns: tuple[str, ...] = Field(min_length=1)
+    columns: Names
     """The columns."""
 
 
 class TableChallenge(DeclaredChallenge):
     """What regression and classification have in common: rows are lines of one table."""
+
+    reserved: ClassVar[tuple[str, ...]] = ("error", "reference", "prediction")
 
     files: TableFiles
 
@@ -318,6 +320,10 @@ class ClassificationChallenge(TableChallenge):
     def takes(cls, metric: Metric[..., Any]) -> bool:
         """Whether it is a metric of probabilities."""
         return metric.family == "probabilities"
+
+    def perfect_value(self, metric: Metric[..., Any], options: Mapping[str, Any]) -> float:
+        """Try probabilities that are the truth."""
+        return float(metric([0, 1], [0, 1], **options))
 
     def worst_price(self, metric: Metric[..., Any]) -> str:
         """Return the price that fits all metrics but those of calibration."""
