@@ -58,6 +58,11 @@ SHOWN = 'failed = 0\nmetric = "dice"\n[[measure]]\nmetric = "sensitivity"\ndecid
         (POINTS.replace('["x", "y"]', '["x", "x"]'), 9, "'x' is there twice"),
         (POINTS.replace('["a", "b"]', '["a", "a_rank"]'), 10, "two columns would be called 'landmark_error_a_rank'"),
         (POINTS + "[time]\nweight = inf\n", 14, "finite"),
+        # What the schema forbids, Podium does as well.
+        (POINTS + "options = 3\n", 13, "there is no key 'options' here"),
+        (POINTS + '[[editions.x.measure]]\nmetric = "landmark_error"\noptions = {}\n', 15, "there is no key 'options'"),
+        (POINTS.replace('"c"', '"c"\ntitle = 0'), 3, "title is text, not 0"),
+        (NUMBERS.replace('"p.csv"', "[]"), 5, "no name of a prediction is given"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(text, line, problem):

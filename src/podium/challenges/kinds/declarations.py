@@ -17,6 +17,7 @@ from pydantic import (
     TypeAdapter,
     ValidationError,
     WithJsonSchema,
+    field_validator,
     model_validator,
 )
 
@@ -147,10 +148,15 @@ class FileNames(DeclaredTable):
     only: tuple[str, ...] = ()
     """The names of the cases that count; by default all that are there."""
 
+    @field_validator("prediction")
+    @classmethod
+    def _is_called(cls, prediction: tuple[Pattern, ...]) -> tuple[Pattern, ...]:
+        if not prediction:
+            raise Misdeclared("no name of a prediction is given", advice='Write for example "{case}.nii.gz"')
+        return prediction
+
     @model_validator(mode="after")
     def _parts_are_known(self) -> FileNames:
-        if not self.prediction:
-            raise Misdeclared("no name of a prediction is given", "prediction", advice='Write "{case}.nii.gz"')
         known = self.truth.parts
         if not known:
             raise Misdeclared(
@@ -259,6 +265,8 @@ class Quantity(DeclaredTable):
         """Gather the options of the metric, which stand beside the other keys."""
         if not isinstance(given, Mapping) or not isinstance(given.get("metric"), str):
             return given
+        if not isinstance(given.get("options", {}), Mapping):
+            raise Misdeclared("options is a table", "options")
         try:
             metric = get_metric(given["metric"])
         except InputError as error:

@@ -98,7 +98,7 @@ class DeclaredChallenge(Challenge):
     @model_validator(mode="before")
     @classmethod
     def _titled(cls, given: Any) -> Any:
-        if isinstance(given, Mapping) and "title" in cls.model_fields and not given.get("title"):
+        if isinstance(given, Mapping) and "title" in cls.model_fields and given.get("title", "") == "":
             return {**given, **({"title": given["name"]} if isinstance(given.get("name"), str) else {})}
         return given
 
