@@ -140,6 +140,14 @@ def test_a_run_goes_on_to_ranks_and_reports(folders):
     assert not (out / "differences.csv").exists()
 
 
+def test_differences_from_what_is_no_longer_measured_do_not_stay(folders):
+    given = {"regions": REGIONS, "metrics": ["dice"], "out": folders / "out"}
+    podium.measure(folders / "labelsTs", folders / "ours", against=[folders / "theirs"], **given)
+    assert (folders / "out" / "differences.csv").is_file()
+    podium.measure(folders / "labelsTs", folders / "ours", **given, resume=True)
+    assert not (folders / "out" / "differences.csv").exists()
+
+
 def test_without_a_folder_the_run_is_in_memory(folders):
     before = sorted(folders.rglob("*"))
     measured = podium.measure(folders / "labelsTs", folders / "theirs", regions=REGIONS, metrics=["dice"])

@@ -189,6 +189,8 @@ class Measurements:
         place.mkdir(parents=True, exist_ok=True)
         mark = "run.json" if self.run is not None and self.run.folder is not None else "summary.csv"
         RunFolder(place, mark=mark).add(self.files())
+        if len(self.names) == 1:
+            (place / "differences.csv").unlink(missing_ok=True)  # of others that were there before
 
     @property
     def _metrics(self) -> list[str]:

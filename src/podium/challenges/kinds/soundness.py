@@ -37,8 +37,7 @@ def check_quantities(challenge: DeclaredChallenge) -> None:
         metric = challenge.metric_of(quantity)
         if quantity.decides and metric.direction is not Direction.NONE:
             _check_decision(at, quantity, metric, challenge)
-        if quantity.failed is not None:
-            _check_price(challenge, at, quantity, metric)
+        _check_price(challenge, at, quantity, metric)
         _check_options(challenge, at, quantity, metric)
 
 
@@ -95,6 +94,8 @@ def _check_decision(at: Place, quantity: Quantity, metric: Metric[..., Any], cha
 
 def _check_price(challenge: DeclaredChallenge, at: Place, quantity: Quantity, metric: Metric[..., Any]) -> None:
     """Refuse a price that is no value of the metric, or its best."""
+    if quantity.failed is None:
+        return
     prices = quantity.failed if isinstance(quantity.failed, Mapping) else {"": quantity.failed}
     for target, cost in prices.items():
         if isinstance(cost, str):
