@@ -117,8 +117,8 @@ class DetectionChallenge(DeclaredChallenge):
 
     def perfect_value(self, metric: Metric[..., Any], options: Mapping[str, Any]) -> float:
         """Try one finding that is found."""
-        found = ImageDetections(np.ones(1), np.ones(1, bool), 1)
-        return float(metric(Detections.of([found]), **options))
+        image = ImageDetections(np.ones(1), np.ones(1, bool), 1)
+        return float(metric(Detections.of([image]), **options))
 
     def worst_price(self, metric: Metric[..., Any]) -> str:  # noqa: ARG002  # as for all
         """Return the price that fits."""
