@@ -43,6 +43,27 @@ def test_a_page_goes_from_init_to_report_without_python(page):
     assert all(line.startswith("$ podium ") for line in commands)
 
 
+SHOWN = {
+    "bone-age": {"mean_absolute_error"},
+    "brain-tumour": {"lesion_wise_dice", "lesion_wise_hausdorff_distance_95"},
+    "chest-x-ray": {"area_under_roc", "expected_calibration_error"},
+    "landmarks": {"landmark_error"},
+    "lung-nodules": {"froc_score"},
+    "tool-tracking": {"landmark_error"},
+}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_shows_what_its_field_measures(page):
+    (challenge,) = (parse_challenge(text) for name, _, text in blocks(page) if name == "toml")
+    assert SHOWN[page.stem] <= {quantity.metric for quantity in challenge.quantities}
+    if page.stem == "brain-tumour":
+        assert len({target for quantity in challenge.quantities for target in challenge.targets_of(quantity)}) == 4
+        assert (challenge.ranking.scheme, challenge.ranking.test is not None) == ("rank then mean", True)
+    if page.stem == "chest-x-ray":
+        assert len(challenge.targets) > 1
+
+
 def follow(page, run):
     """Do what a page says, in the folder at hand."""
     output = ""

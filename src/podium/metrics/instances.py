@@ -50,7 +50,7 @@ def components(mask: Labels, *, connectivity: int | None = None) -> npt.NDArray[
     """
     import cc3d
 
-    inside = np.ascontiguousarray(mask.array if isinstance(mask, LabelMap) else as_labels(mask))
+    inside = mask.array if isinstance(mask, LabelMap) else as_labels(mask)
     known = _CONNECTIVITIES.get(inside.ndim)
     if known is None:
         raise InputError(f"components are found in 2-D or 3-D masks, not in {inside.ndim}-D")
@@ -63,7 +63,9 @@ def components(mask: Labels, *, connectivity: int | None = None) -> npt.NDArray[
     if not inside.size:
         return np.zeros(inside.shape, np.uint32)
     find: Any = cc3d.connected_components
-    return np.asarray(find(inside, connectivity=connectivity, out_dtype=np.uint32, binary_image=True))
+    # Not as a boolean image: of one with an odd number of pixels, cc3d 4.1.1 labels some that are zero, or fails.
+    one_label = np.ascontiguousarray(inside != 0).view(np.uint8)
+    return np.asarray(find(one_label, connectivity=connectivity, out_dtype=np.uint32))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

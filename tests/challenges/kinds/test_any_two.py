@@ -165,6 +165,14 @@ def test_a_run_goes_on_to_ranks_and_reports(folders):
     assert not (out / "differences.csv").exists()
 
 
+def test_differences_from_what_is_no_longer_measured_do_not_stay(folders):
+    given = {"regions": REGIONS, "metrics": ["dice"], "out": folders / "out"}
+    podium.measure(folders / "labelsTs", folders / "ours", against=[folders / "theirs"], **given)
+    assert (folders / "out" / "differences.csv").is_file()
+    podium.measure(folders / "labelsTs", folders / "ours", **given, resume=True)
+    assert not (folders / "out" / "differences.csv").exists()
+
+
 def test_without_a_folder_the_run_is_in_memory(folders):
     before = sorted(folders.rglob("*"))
     measured = podium.measure(folders / "labelsTs", folders / "theirs", regions=REGIONS, metrics=["dice"])
@@ -261,6 +269,30 @@ def test_swapped_folders_and_links_are_noticed(folders):
     (folders / "ours" / "case_5.nii.gz").symlink_to(folders / "labelsTs" / "case_5.nii.gz")
     with pytest.raises(InputError, match="this is a symbolic link"):
         podium.measure(folders / "labelsTs", folders / "ours", regions=REGIONS)
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("ours/case_0.mha", r"case_0\.mha and case_0\.nii\.gz are both called like a prediction for case_0\.nii\.gz"),
+        ("theirs/case_0.nii.gz", r"case_0_pred\.mha and case_0\.nii\.gz are both called like a prediction for"),
+        ("ours/case_5_pred.mha", r"case_5_pred\.mha is called, unlike all others, like a prediction for case_5"),
+    ],
+)
+def test_a_second_prediction_of_a_case_is_not_taken_for_the_first(folders, name, problem):
+    """What is said to be left out must not be measured."""
+    shutil.copy(folders / "theirs" / "case_3_pred.mha", folders / "other.mha")
+    write_label_map(folders / name, read_label_map(folders / "other.mha"))
+    with pytest.raises(InputError, match=problem):
+        podium.measure(folders / "labelsTs", folders / "ours", against=[folders / "theirs"], regions=REGIONS)
+
+
+def test_regions_are_what_they_are_called():
+    array, other = np.array([[1, 2, 3, 4]]), np.array([[1, 2, 3, 0]])
+    measured = podium.measure(array, other, regions={"label 2": [1, 3], "rest": [2, 4]}, metrics=["dice"])
+    assert dict(zip(measured.cases["label"], measured.cases["dice"], strict=True)) == {"label 2": 1.0, "rest": 2 / 3}
+    with pytest.raises(InputError, match="two labels are called 'a-b'"):
+        podium.measure(array, other, regions={"a/b": 1, "a-b": 2})
 
 
 def test_a_prediction_may_be_called_like_a_label():

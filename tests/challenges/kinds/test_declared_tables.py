@@ -5,7 +5,7 @@ import pytest
 from declared_challenges import TOML, write_ages, write_chests, write_text
 
 import podium
-from podium.challenges.kinds import read_challenge
+from podium.challenges.kinds import ClassificationChallenge, read_challenge
 from podium.metrics import (
     area_under_roc,
     expected_calibration_error,
@@ -98,6 +98,21 @@ def test_a_failed_case_counts_as_wrong(tmp_path):
     assert any("1.5 is no probability" in reason for reason in reasons)
 
 
+def test_equal_probabilities_are_tied_and_small_ones_kept(tmp_path):
+    # 1 − (1 − 0.3) is a little more than 0.3, and 1 − (1 − 1e-20) is 0.
+    measures = [{"metric": "area_under_roc", "failed": "wrong"}, {"metric": "log_loss", "failed": "wrong"}]
+    measures[1]["floor"] = 1e-30
+    files, classes = {"prediction": "predictions.csv"}, {"columns": ["yes"]}
+    challenge = ClassificationChallenge(name="ties", files=files, classes=classes, quantities=measures)
+    write_text(tmp_path / "truth" / "truth.csv", ["case,yes", "a,1", "b,0", "c,1", "d,0"])
+    write_text(tmp_path / "teams" / "even" / "predictions.csv", ["case,yes", "a,0.3", "b,0.3", "c,0.7", "d,0.7"])
+    write_text(tmp_path / "teams" / "sure" / "predictions.csv", ["case,yes", "a,1e-20", "b,0.5", "c,0.75", "d,0.25"])
+    run = podium.evaluate(challenge, truth=tmp_path / "truth", submissions=tmp_path / "teams", out=tmp_path / "run")
+    assert values_of(run, "even")["area_under_roc_yes"] == 0.5
+    loss = -np.log([1e-20, 0.5, 0.75, 0.75]).mean()
+    assert values_of(run, "sure")["log_loss_yes"] == pytest.approx(loss, rel=1e-12)
+
+
 @pytest.mark.parametrize(
     ("lines", "problem"),
     [
@@ -122,3 +137,15 @@ def test_a_truth_that_is_no_class_is_refused(tmp_path):
     (data / "truth" / "truth.csv").unlink()
     with pytest.raises(InputError, match=r"there is no truth\.csv here"):
         challenge.cases(data / "truth")
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"), [("ann_lee_l", "may be 'ann' or 'ann_lee'"), ("ann", "is not called like")]
+)
+def test_a_row_whose_name_does_not_tell_its_cluster_is_refused(tmp_path, name, problem):
+    files = {"prediction": "predictions.csv", "case": "{subject}_{eye}", "cluster": "{subject}"}
+    measures = [{"metric": "area_under_roc", "failed": "wrong"}]
+    challenge = ClassificationChallenge(name="eyes", files=files, classes={"columns": ["yes"]}, quantities=measures)
+    write_text(tmp_path / "truth.csv", ["case,yes", "bob_l,1", f"{name},0"])
+    with pytest.raises(InputError, match=problem):
+        challenge.load(challenge.cases(tmp_path)[0])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from podium.challenges.kinds import Pattern
+from podium.challenges.kinds import FileNames, Pattern
 from podium.model import InputError
 
 
@@ -39,3 +39,38 @@ def test_what_is_no_pattern_is_refused(text):
 )
 def test_the_stem_has_no_ending(text, stem):
     assert Pattern(text).stem.text == stem
+
+
+def touched(folder, *names):
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    return folder
+
+
+def test_a_case_whose_name_does_not_tell_its_cluster_is_refused(tmp_path):
+    """Of site_1_7 nobody can tell whether it is of site or of site_1; it would be drawn with site_2."""
+    touched(tmp_path, "site_1/7.nii", "site_2/7.nii")
+    names = {"truth": "{site}/{scan}.nii", "prediction": "{site}/{scan}.nii"}
+    assert list(FileNames(**names).cases(tmp_path)) == ["site_1_7", "site_2_7"]
+    advice = r'\{site\} may be .site. or .site_1.\. Write case = "\{site\}-\{scan\}" in \[files\]'
+    with pytest.raises(InputError, match=advice):
+        FileNames(**names, cluster="{site}").cases(tmp_path)
+    with pytest.raises(InputError, match=advice):
+        FileNames(**names, stratum="{site}").cases(tmp_path)
+    assert list(FileNames(**names, cluster="{site}", case="{site}-{scan}").cases(tmp_path)) == ["site_1-7", "site_2-7"]
+
+
+def test_two_cases_with_one_prediction_are_refused(tmp_path):
+    touched(tmp_path, "a_b/c.nii", "a/b_c.nii")
+    names = FileNames(truth="{one}/{two}.nii", prediction="{one}_{two}.nii", case="{one}-{two}")
+    with pytest.raises(InputError, match=r"a_b_c\.nii would be the prediction of a-b_c and of a_b-c"):
+        names.cases(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["scan_[1]", "scan*", "scan?"])
+def test_a_name_that_is_a_pattern_is_refused(tmp_path, name):
+    """The prediction scan_[1].nii would be found for no case, and scan_1.nii for this."""
+    touched(tmp_path, f"{name}.nii", "scan_1.nii")
+    with pytest.raises(InputError, match="is in a name"):
+        FileNames(truth="{case}.nii", prediction="{case}.nii").cases(tmp_path)

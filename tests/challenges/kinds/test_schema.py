@@ -1,13 +1,18 @@
 """The JSON Schema of challenge.toml: published, current, and of one mind with Podium about good and misspelt files."""
 
+import copy
 import json
+import random
 import tomllib
 
 import pytest
 from declared_challenges import TOML
 from shared_data import PROJECT
 
+from podium.challenges.kinds import parse_challenge
 from podium.challenges.kinds.schema import toml_schema
+from podium.challenges.kinds.toml_writing import toml_value
+from podium.model import InputError
 
 SCHEMA = json.loads(json.dumps(toml_schema()))
 TYPES = {
@@ -38,6 +43,10 @@ def fits(value, schema):
     if "not" in schema and fits(value, schema["not"]):
         return False
     if "if" in schema and fits(value, schema["if"]) and not fits(value, schema["then"]):
+        return False
+    if isinstance(value, list) and not schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value)):
+        return False
+    if isinstance(value, int | float) and not schema.get("minimum", value) <= value <= schema.get("maximum", value):
         return False
     if isinstance(value, list) and isinstance(schema.get("items"), dict):
         return all(fits(one, schema["items"]) for one in value)
@@ -71,3 +80,68 @@ def test_good_files_fit_and_misspelt_ones_do_not(path):
         assert not fits({**document, "measure": measures}, SCHEMA)
     del document["measure"]
     assert not fits(document, SCHEMA)
+
+
+VALUES = [0, 1, -1, 0.5, True, "", "x", "{case}", "mean", "not ranked", [], [1], ["a"], [["a"]], [0.5], {}, {"a": 1}]
+KEYS = sorted({"options", "ranking", "time", *(key for own in SCHEMA["$defs"].values() for key in own["properties"])})
+
+
+def places(value, path=()):
+    """Return the paths of all tables, lists and values in a document."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(place for key, own in inner for place in places(own, (*path, key)))]
+
+
+def at(document, path):
+    for key in path:
+        document = document[key]
+    return document
+
+
+def spoiled(document, draw):
+    """Return a document with something else somewhere: another value, one less, or one more."""
+    result = copy.deepcopy(document)
+    *path, key = draw.choice(places(result)[1:])
+    table, value = at(result, path), copy.deepcopy(draw.choice(VALUES))
+    match draw.choice(["other", "other", "less", "more", "more"]):
+        case "other":
+            table[key] = value
+        case "less":
+            del table[key]
+        case "more" if isinstance(table[key], dict):
+            table[key][draw.choice(KEYS)] = value
+        case "more" if isinstance(table[key], list):
+            table[key].append(value)
+    return result
+
+
+def accepted(document):
+    text = "".join(f"{toml_value(key)} = {toml_value(own)}\n" for key, own in document.items())
+    try:
+        parse_challenge(text)
+    except InputError:
+        return False
+    return True
+
+
+def check_spoiled(seed, count):
+    draw = random.Random(seed)
+    documents = [tomllib.loads(path.read_text()) for path in sorted(TOML.glob("*.toml"))]
+    good = 0
+    for _ in range(count):
+        document = spoiled(draw.choice(documents), draw)
+        if accepted(document):
+            good += 1
+            assert fits(document, SCHEMA), document
+    assert good > count / 10
+
+
+def test_what_is_accepted_fits():
+    """The schema refuses nothing that Podium takes; so Podium refuses what it forbids. And nothing breaks."""
+    check_spoiled(0, 400)
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("seed", range(1, 9))
+def test_what_is_accepted_fits_whatever_is_drawn(seed):
+    check_spoiled(seed, 2000)

@@ -89,6 +89,11 @@ def _can_decide(metric: Metric[..., Any]) -> bool:
     return _price(metric) is not None
 
 
+def _unused(name: str, regions: Mapping[str, Sequence[int]]) -> str:
+    """Return a name for a label that no region has."""
+    return _unused(f"{name}'", regions) if name in regions else name
+
+
 def made_challenge(
     regions: Mapping[str, Sequence[int]],
     quantities: Sequence[Mapping[str, Any]],
@@ -121,7 +126,7 @@ def made_challenge(
     """
     single = {numbers[0]: region for region, numbers in regions.items() if len(numbers) == 1}
     everything = sorted({number for numbers in regions.values() for number in numbers})
-    labels = {single.get(number, f"label {number}"): number for number in everything}
+    labels = {single.get(number) or _unused(f"label {number}", regions): number for number in everything}
     files: dict[str, Any] = {"truth": "{case}.nii.gz", "prediction": "{case}.nii.gz"}
     if pairing is not None:
         files = {"truth": pairing.truth, "prediction": pairing.prediction, "case": pairing.case}

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_origin
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -15,13 +17,14 @@ from pydantic import (
     TypeAdapter,
     ValidationError,
     WithJsonSchema,
+    field_validator,
     model_validator,
 )
 
 from podium.challenges.kinds.patterns import Pattern
 from podium.metrics.families import check_preparation, option_types
 from podium.metrics.registry import get_metric
-from podium.model import InputError, Metric
+from podium.model import Case, InputError, Metric
 from podium.model.errors import nearest
 from podium.ranking.inference.significance import Adjustment
 
@@ -39,9 +42,26 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-Number: TypeAlias = Annotated[float, Strict()]
+Number: TypeAlias = Annotated[float, Strict(), Field(allow_inf_nan=False)]
 WholeNumber: TypeAlias = Annotated[int, Strict()]
 Truth: TypeAlias = Annotated[bool, Strict()]
+
+
+def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Refuse what is no name, and names that a table does not tell apart."""
+    known: dict[str, str] = {}
+    for name in names:
+        if not name or name != name.strip() or not name.isprintable():
+            raise ValueError(f"{name!r} is no name")
+        if (other := known.get(name.lower())) is not None:
+            what = "there twice" if other == name else f"{other!r}, but for upper and lower case"
+            raise ValueError(f"{name!r} is {what}")
+        known[name.lower()] = name
+    return names
+
+
+Names: TypeAlias = Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(_distinct)]
+"""What is told apart in tables: one at least, none twice."""
 
 
 class Misdeclared(ValueError):  # noqa: N818
@@ -130,10 +150,15 @@ class FileNames(DeclaredTable):
     inputs: Patterns = ()
     """What algorithms are given of a case, as it is, seen from the folder of inputs: for `podium run` alone."""
 
+    @field_validator("prediction")
+    @classmethod
+    def _is_called(cls, prediction: tuple[Pattern, ...]) -> tuple[Pattern, ...]:
+        if not prediction:
+            raise Misdeclared("no name of a prediction is given", advice='Write for example "{case}.nii.gz"')
+        return prediction
+
     @model_validator(mode="after")
     def _parts_are_known(self) -> FileNames:
-        if not self.prediction:
-            raise Misdeclared("no name of a prediction is given", "prediction", advice='Write "{case}.nii.gz"')
         known = self.truth.parts
         if not known:
             raise Misdeclared(
@@ -182,6 +207,40 @@ class FileNames(DeclaredTable):
     def case_name(self) -> Pattern:
         """What a case is called."""
         return self.case or self.prediction[0].stem
+
+    def cases(self, folder: Path) -> list[Case]:
+        """Find the cases that count, by the files of the truth; refuse names that do not tell cases apart."""
+        cases: dict[str, Case] = {}
+        predicted: dict[str, str] = {}
+        for parts, path in self.truth.files(folder):
+            name = self.case_name.fill(parts)
+            if name in cases:
+                raise InputError(f"this and {cases[name].files[0].name} are both called {name}", path=path)
+            self.check_row(name, path, parts)
+            cases[name] = Case(name, (path,), tuple(pattern.fill(parts) for pattern in self.prediction))
+            for expected in cases[name].expected:
+                if wild := next((character for character in "*?[" if character in expected), None):
+                    raise InputError(f"{wild!r} is in a name", path=path, advice="Rename the files of this case")
+                if (other := predicted.setdefault(expected, name)) != name:
+                    raise InputError(f"{expected} would be the prediction of {other} and of {name}", path=path)
+        if not cases:
+            raise InputError(f"no file is called like {self.truth}", path=folder, advice="Is this the truth?")
+        if lost := [name for name in self.only if name not in cases]:
+            raise InputError(f"there is no case {lost[0]!r}", path=folder, advice=nearest(lost[0], cases))
+        return [cases[name] for name in sorted(self.only or cases)]
+
+    def check_row(self, row: str, path: Path, parts: Mapping[str, str] | None = None) -> None:
+        """Refuse a name that does not tell of which cluster and stratum a row is: later only its name does."""
+        if self.cluster is None and self.stratum is None:
+            return
+        try:
+            self.case_name.single_match(row, path)
+        except InputError as error:
+            if parts is None:
+                raise
+            between = next(text for text in ("-", "--", "+", "~", "=", "__") if text not in "".join(parts.values()))
+            advice = f'Write case = "{between.join(f"{{{part}}}" for part in self.case_name.parts)}" in [files]'
+            raise InputError(f"the case is called {row}, and {error.problem}", path=path, advice=advice) from None
 
 
 class Images(DeclaredTable):
@@ -233,6 +292,8 @@ class Quantity(DeclaredTable):
         """Gather the options of the metric, which stand beside the other keys."""
         if not isinstance(given, Mapping) or not isinstance(given.get("metric"), str):
             return given
+        if not isinstance(given.get("options", {}), Mapping):
+            raise Misdeclared("options is a table", "options")
         try:
             metric = get_metric(given["metric"])
         except InputError as error:

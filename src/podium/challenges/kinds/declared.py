@@ -74,6 +74,8 @@ class DeclaredChallenge(Challenge):
     """Prices that follow from the truth, by the words for them."""
     asks_by: ClassVar[type[FileInterface]] = FileInterface
     """How algorithms are asked, where inputs are declared."""
+    reserved: ClassVar[tuple[str, ...]] = ()
+    """Names of measures of its own, which no quantity may have."""
     scoring_options: ClassVar[tuple[str, ...]] = ("rules",)
 
     name: str  # type: ignore[misc]  # each challenge of a kind has its own
@@ -100,7 +102,7 @@ class DeclaredChallenge(Challenge):
     @model_validator(mode="before")
     @classmethod
     def _titled(cls, given: Any) -> Any:
-        if isinstance(given, Mapping) and "title" in cls.model_fields and not given.get("title"):
+        if isinstance(given, Mapping) and "title" in cls.model_fields and given.get("title", "") == "":
             return {**given, **({"title": given["name"]} if isinstance(given.get("name"), str) else {})}
         return given
 
@@ -162,6 +164,10 @@ class DeclaredChallenge(Challenge):
         problem = f"{length!r} is a length, and {metric.name} is not measured in mm"
         return problem, f"Write failed = {self.worst_price(metric)}"
 
+    def perfect_value(self, metric: Metric[..., Any], options: Mapping[str, Any]) -> float | None:  # noqa: ARG002  # for kinds
+        """Return what a perfect prediction has in a metric by some options; None where that is not tried."""
+        return None
+
     def worst_price(self, metric: Metric[..., Any]) -> str:
         """Return what the price of a metric may be, to advise on."""
         end = metric.minimum if metric.direction is Direction.HIGHER else metric.maximum
@@ -174,17 +180,7 @@ class DeclaredChallenge(Challenge):
 
     def cases(self, truth: Path) -> list[Case]:
         """Find every file of the truth that fits the pattern."""
-        cases: dict[str, Case] = {}
-        for parts, path in self.files.truth.files(truth):
-            name = self.files.case_name.fill(parts)
-            if name in cases:
-                raise InputError(f"this and {cases[name].files[0].name} are both called {name}", path=path)
-            cases[name] = Case(name, (path,), tuple(pattern.fill(parts) for pattern in self.files.prediction))
-        if not cases:
-            raise InputError(f"no file is called like {self.files.truth}", path=truth, advice="Is this the truth?")
-        if lost := [name for name in self.files.only if name not in cases]:
-            raise InputError(f"there is no case {lost[0]!r}", path=truth, advice=nearest(lost[0], cases))
-        return [cases[name] for name in sorted(self.files.only or cases)]
+        return self.files.cases(truth)
 
     @property
     def naming(self) -> tuple[str, ...]:
@@ -274,17 +270,18 @@ class DeclaredChallenge(Challenge):
     @property
     def criteria(self) -> tuple[tuple[Quantity, Measure], ...]:
         """What decides: each target of each quantity, as a column."""
-        return tuple(pair for pair in self._columns if pair[0].decides and pair[1].judges)
+        return tuple(pair for pair in self.columns if pair[0].decides and pair[1].judges)
 
     @property
-    def _columns(self) -> tuple[tuple[Quantity, Measure], ...]:
+    def columns(self) -> tuple[tuple[Quantity, Measure], ...]:
+        """What is shown: each target of each quantity."""
         measures = zip(self.quantities, map(self.measure_of, self.quantities), strict=True)
         return tuple((quantity, measure.at(target)) for quantity, measure in measures for target in measure.targets)
 
     def _scoring(self, cube: Cube) -> Scoring:
         deciding: list[Criterion] = []
         others: list[Criterion] = []
-        for quantity, measure in self._columns:
+        for quantity, measure in self.columns:
             chosen = deciding if quantity.decides and measure.judges else others
             chosen.append(self.criterion(quantity, measure, cube))
         return Scoring(self.ranking, self.timing, self.time, deciding, cube, self.emphasis, others)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from podium.challenges.kinds.declarations import DeclaredTable, Misdeclared, Number, Quantity, WholeNumber
+from podium.challenges.kinds.declarations import DeclaredTable, Misdeclared, Names, Number, Quantity, WholeNumber
 from podium.challenges.kinds.declared import DeclaredChallenge
 from podium.challenges.kinds.scoring import Criterion
 from podium.io.tables import read_csv
@@ -45,7 +45,7 @@ class Candidates(DeclaredTable):
 
     shape: Literal["points", "boxes"] = "points"
     """`points` have a column for each axis; `boxes` have two, such as `x1` and `x2` for their ends along x."""
-    axes: tuple[str, ...] = Field(default=("x", "y", "z"), min_length=1)
+    axes: Names = ("x", "y", "z")
     """The axes."""
     radius_mm: Number | None = Field(default=None, gt=0)
     """How near a point must be to a finding; by default what the truth's column `radius` says."""
@@ -95,6 +95,7 @@ class DetectionChallenge(DeclaredChallenge):
     """
 
     kind: ClassVar[str] = "detection"
+    reserved: ClassVar[tuple[str, ...]] = ("found", "references", "hit", "false_alarm")
     costs: ClassVar[Mapping[str, Cost]] = {WORST: lambda *_: 0.0}
 
     candidates: Candidates
@@ -113,6 +114,11 @@ class DetectionChallenge(DeclaredChallenge):
     def pooled(self, quantity: Quantity) -> bool:  # noqa: ARG002  # as for all
         """Every metric is of all cases together."""
         return True
+
+    def perfect_value(self, metric: Metric[..., Any], options: Mapping[str, Any]) -> float:
+        """Try one finding that is found."""
+        image = ImageDetections(np.ones(1), np.ones(1, bool), 1)
+        return float(metric(Detections.of([image]), **options))
 
     def worst_price(self, metric: Metric[..., Any]) -> str:  # noqa: ARG002  # as for all
         """Return the price that fits."""

@@ -68,7 +68,7 @@ def read_one_of(path: Path, classes: Sequence[str]) -> dict[str, dict[str, float
 
 
 def joint_sides(
-    metric: str, truth: Floats, errors: Floats, failed: npt.NDArray[np.bool_]
+    metric: str, truth: Floats, chances: Floats, failed: npt.NDArray[np.bool_]
 ) -> tuple[npt.NDArray[Any], Floats]:
     """Return the true classes, and what a metric compares with them; what failed is as wrong as it can be.
 
@@ -76,8 +76,8 @@ def joint_sides(
     ----------
     metric
         Its name.
-    truth, errors
-        Of every class, 0 or 1 and the distance from it; shape (submissions, rows, classes).
+    truth, chances
+        Of every class, 0 or 1 and its probability; shape (submissions, rows, classes).
     failed
         Which rows failed, shape (submissions, rows).
 
@@ -87,7 +87,7 @@ def joint_sides(
         Classes, shape (submissions, rows); and classes again, or probabilities of shape (submissions, rows, classes),
         NaN where there is none. Of equal probabilities the first class counts.
     """
-    true, chances = np.argmax(truth, axis=-1), np.abs(truth - errors)
+    true = np.argmax(truth, axis=-1)
     known = np.isfinite(chances).all(axis=-1)
     if metric in _BY_CLASS:  # each against the rest: the true one is the least probable, all others the most
         return true, np.where((failed & known)[..., None], 1 - truth, chances)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 from podium.challenges.kinds.labelling import MeasuringOptions, TableOfPairs, every_label, listed, usable
 from podium.challenges.kinds.nnunet import DatasetLabels, dataset_near, read_dataset
 from podium.challenges.kinds.pairing import LabelFiles, Pairing, pair_folders
+from podium.challenges.kinds.patterns import Pattern
 from podium.challenges.kinds.segmentation import SegmentationChallenge
 from podium.io import read_label_map
 from podium.model import InputError
@@ -62,6 +63,8 @@ class PairedFolders:
         if chosen is not None and chosen.source is not None:
             self._tell(f"Labels are those of {chosen.source}: {listed(regions)}.")
         patterns = dict.fromkeys(pattern for pairing in pairings for pattern in pairing.prediction)
+        for place, pairing in zip(self._places.values(), pairings, strict=True):
+            _check_single(place, pairing, patterns)
         pairing = replace(pairings[0], prediction=tuple(patterns))
         only = sorted({case for own in pairings for case in own.pairs}) if common else ()
         return options.challenge(regions, pairing=pairing, strict=strict and chosen is not None, only=only)
@@ -143,6 +146,18 @@ def _check_links(files: LabelFiles) -> None:
         if (link := files.folder / name).is_symlink():
             advice = f"Give the folder that holds the files, such as {link.resolve().parent}"
             raise InputError("this is a symbolic link, and predictions must be files", path=link, advice=advice)
+
+
+def _check_single(place: Path, pairing: Pairing, patterns: Iterable[Pattern]) -> None:
+    """Refuse a folder with another prediction of a case than that of its pair: a run might take it."""
+    files = {**dict.fromkeys(pairing.missing), **dict(pairing.pairs.values())}
+    for reference, own in files.items():
+        parts = pairing.truth.match(reference) or {}
+        names = [name for name in (pattern.fill(parts) for pattern in patterns) if (place / name).is_file()]
+        if others := [name for name in names if name != own]:
+            what = f"{own} and {others[0]} are both called" if own else f"{others[0]} is called, unlike all others,"
+            problem = f"{what} like a prediction for {reference}"
+            raise InputError(problem, path=place, advice="Move or rename what is not meant")
 
 
 def _in_words(references: Path, place: Path, pairing: Pairing, *, common: bool) -> str:

@@ -53,12 +53,15 @@ def numbered(regions: Regions) -> dict[str, tuple[int, ...]]:
     """Return regions as numbers, checked."""
     if not regions:
         raise InputError("there are no labels", advice="Give one at least: {'liver': 1}")
-    result = {}
+    result: dict[str, tuple[int, ...]] = {}
     for name, given in regions.items():
         members = (given,) if isinstance(given, int) else tuple(given)
         if not members or not all(isinstance(n, int | np.integer) and n >= 1 for n in members):
             raise InputError(f"{name!r} is {given!r}", advice="Labels are whole numbers from 1: {'liver': 1}")
-        result[str(name).replace("/", "-")] = tuple(sorted({int(number) for number in members}))
+        called = str(name).replace("/", "-")
+        if called in result:
+            raise InputError(f"two labels are called {called!r}", advice="Give each a name of its own")
+        result[called] = tuple(sorted({int(number) for number in members}))
     return result
 
 

@@ -18,6 +18,7 @@ from podium.challenges.kinds.toml_files import FILE_NAME
 from podium.io import Content, parquet_bytes
 from podium.model import Direction, Floats, InputError, Measure, Status
 from podium.ranking.inference.intervals import mean_intervals
+from podium.ranking.inference.ranges import BoundedMeans
 from podium.ranking.inference.significance import wilcoxon_signed_rank
 from podium.run import Run, RunFolder
 
@@ -109,9 +110,10 @@ class Measurements:
                 "unusable": int((~own["status"].is_in([Status.OK.value, Status.MISSING.value])).sum()),
             }
             rows = own.select(self._metrics).to_numpy().T.astype(np.float64)
-            low, high = _ends(rows, self.level)
+            ranges = [(measure.minimum, measure.maximum) for measure in self.challenge.measures]
+            low, high = _ends(rows, ranges, self.level)
             for measure, values, *ends in zip(self.challenge.measures, rows, low, high, strict=True):
-                lines.append((name, label, measure.name, *_statistics(values, ends, measure), *counts.values()))
+                lines.append((name, label, measure.name, *_statistics(values, ends), *counts.values()))
         statistics = ("values", "mean", "low", "high", "median", "deviation", "minimum", "maximum")
         return pl.DataFrame(
             lines,
@@ -152,7 +154,8 @@ class Measurements:
             one, two = (self._values(name, label) for name in (first, other))
             rows = one - two
             rows[~np.isfinite(rows)] = np.nan
-            low, high = _ends(rows, self.level)
+            widths = [measure.maximum - measure.minimum for measure in self.challenge.measures]
+            low, high = _ends(rows, [(-width, width) for width in widths], self.level)
             for number, measure in enumerate(self.challenge.measures):
                 own = rows[number]
                 known = own[~np.isnan(own)]
@@ -160,8 +163,7 @@ class Measurements:
                     continue
                 size = np.fmax(np.abs(one[number]), np.abs(two[number]))
                 test = wilcoxon_signed_rank(own, np.ones((1, len(own))), sizes=np.nan_to_num(size))
-                reach = measure.maximum - measure.minimum
-                ends = (_number(min(max(end, -reach), reach)) for end in (low[number], high[number]))
+                ends = (_number(end) for end in (low[number], high[number]))
                 counts = _won(one[number], two[number], measure)
                 known_of = first, other, label, measure.name, known.size, float(known.mean())
                 lines.append((*known_of, *ends, *counts, float(test.p[0])))
@@ -190,6 +192,8 @@ class Measurements:
         place.mkdir(parents=True, exist_ok=True)
         mark = "run.json" if self.run is not None and self.run.folder is not None else "summary.csv"
         RunFolder(place, mark=mark).add(self.files())
+        if len(self.names) == 1:
+            (place / "differences.csv").unlink(missing_ok=True)  # of others that were there before
 
     @property
     def _metrics(self) -> list[str]:
@@ -208,8 +212,12 @@ class Measurements:
         return f"<Measurements of {', '.join(self.names)}: {cases} cases, {len(self.labels)} labels>"
 
 
-def _ends(rows: Floats, level: float) -> tuple[Floats, Floats]:
-    """Return the ends of the intervals of means over what each row has; NaN where there are too few values."""
+def _ends(rows: Floats, ranges: Sequence[tuple[float, float]], level: float) -> tuple[Floats, Floats]:
+    """Return the ends of the intervals of means over what each row has; NaN where there are too few values.
+
+    They lie within the range of what is measured. Where that is finite and most values are one and the same, or where
+    resamples know no end, they are as wide as the range allows for.
+    """
     low, high = np.full((2, len(rows)), np.nan)
     groups: dict[bytes, list[int]] = {}
     for number, known in enumerate(np.isfinite(rows)):
@@ -219,15 +227,29 @@ def _ends(rows: Floats, level: float) -> tuple[Floats, Floats]:
         if known.sum() >= _LEAST:
             intervals = mean_intervals(rows[numbers][:, known], level=level)
             low[numbers], high[numbers] = intervals.low, intervals.high
+            for number in numbers:
+                low[number], high[number] = _settled(
+                    rows[number, known], low[number], high[number], ranges[number], level
+                )
     return low, high
 
 
-def _statistics(values: Floats, ends: Sequence[float], measure: Measure) -> tuple[float | int | None, ...]:
+def _settled(values: Floats, low: float, high: float, limits: tuple[float, float], level: float) -> tuple[float, float]:
+    """Return the ends of one interval within the limits, and no narrower than these allow where values tell little."""
+    ends = np.array([[low], [high]])
+    if np.isfinite(limits).all():
+        inside = np.clip(values, *limits)[None]
+        ends = BoundedMeans(inside, None, inside, *limits).widened(ends, level)
+    low, high = np.clip(ends[:, 0], *limits).tolist()
+    return low, high
+
+
+def _statistics(values: Floats, ends: Sequence[float]) -> tuple[float | int | None, ...]:
     """Return count, mean, interval, median, deviation, least and greatest; nothing of what there is no value of."""
     known = values[~np.isnan(values)]
     if not known.size:
         return (0, *(None,) * 7)
-    low, high = (_number(min(max(end, measure.minimum), measure.maximum)) for end in ends)
+    low, high = map(_number, ends)
     deviation = float(known.std(ddof=1)) if known.size > 1 and np.isfinite(known).all() else None
     median, least, most = float(np.median(known)), float(known.min()), float(known.max())
     return known.size, float(known.mean()), low, high, median, deviation, least, most

@@ -55,6 +55,8 @@ def read_dataset(path: Path) -> DatasetLabels:
         elif name != _BACKGROUND and members != (0,):
             if 0 in members:
                 raise InputError(f"the region {name!r} holds 0, which is background", path=path)
+            if name in regions:
+                raise InputError(f"two labels are called {name!r}", path=path, advice="Give each a name of its own")
             regions[name] = members
     if not regions:
         raise InputError("it holds no labels but background", path=path)

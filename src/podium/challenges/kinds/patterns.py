@@ -92,22 +92,33 @@ class Pattern:
         """
         for path in sorted(folder.glob(self.anything)):
             name = path.relative_to(folder).as_posix()
-            parts = self.match(name)
             if unlike is not None and unlike.match(name) is not None:
                 continue
-            if parts is None or any(piece.startswith(".") for piece in name.split("/")) or not path.is_file():
+            if self.match(name) is None or any(piece.startswith(".") for piece in name.split("/")):
                 continue
-            longest = self._longest.fullmatch(name)
-            assert longest is not None
-            other = {part: longest[_GROUP + part] for part in self.parts}
-            if other != parts:
-                part = next(part for part in self.parts if other[part] != parts[part])
+            if path.is_file():
+                yield self.single_match(name, path), path
+
+    def single_match(self, name: str, path: Path) -> dict[str, str]:
+        """Return what the parts of a name are; `path` is the file that it stands for, or stands in.
+
+        Raises
+        ------
+        InputError
+            It does not fit, or can be divided into its parts in two ways.
+        """
+        shortest, longest = self._shortest.fullmatch(name), self._longest.fullmatch(name)
+        if shortest is None or longest is None:
+            raise InputError(f"{name!r} is not called like {self.text}", path=path)
+        for part in self.parts:
+            one, other = (match[_GROUP + part] for match in (shortest, longest))
+            if one != other:
                 raise InputError(
-                    f"in {self.text}, {{{part}}} may be {parts[part]!r} or {other[part]!r}",
+                    f"in {self.text}, {{{part}}} may be {one!r} or {other!r}",
                     path=path,
                     advice="Join parts that no separator tells apart into one, or rename the files",
                 )
-            yield parts, path
+        return {part: shortest[_GROUP + part] for part in self.parts}
 
     @cached_property
     def _shortest(self) -> re.Pattern[str]:

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from pydantic import Field
 
-from podium.challenges.kinds.declarations import DeclaredTable, Quantity
+from podium.challenges.kinds.declarations import DeclaredTable, Names, Quantity
 from podium.challenges.kinds.declared import DeclaredChallenge
 from podium.io.tables import Table, read_csv
 from podium.model import Case, Floats, InputError, Measure, Metric, Status, Value
@@ -24,9 +23,9 @@ Coordinates = Mapping[str, Mapping[str, Floats]]
 class Points(DeclaredTable):
     """How points are written: a CSV file whose first column names them, with one column for each axis."""
 
-    names: tuple[str, ...] = Field(min_length=1)
+    names: Names
     """The landmarks, as the first column names them."""
-    axes: tuple[str, ...] = Field(default=("x", "y", "z"), min_length=1)
+    axes: Names = ("x", "y", "z")
     """The columns of coordinates."""
     unit: str = "mm"
     """Of coordinates."""
@@ -35,9 +34,9 @@ class Points(DeclaredTable):
 class Tracks(DeclaredTable):
     """How tracks are written: a CSV file whose first column names frames, with columns such as `tip_x`, `tip_y`."""
 
-    objects: tuple[str, ...] = Field(min_length=1)
+    objects: Names
     """What is tracked, as the columns name it."""
-    axes: tuple[str, ...] = Field(default=("x", "y"), min_length=1)
+    axes: Names = ("x", "y")
     """What the columns of coordinates end with."""
     unit: str = "px"
     """Of coordinates."""

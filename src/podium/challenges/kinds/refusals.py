@@ -30,7 +30,11 @@ _PLAIN = {
 
 def problems_of(model: type[BaseModel], error: ValidationError) -> list[Misdeclared]:
     """Return all that is wrong, each with its place in the declaration."""
-    return [_refusal(model, detail) for detail in error.errors()]
+    details = error.errors()
+    # A list is also told to be too short where what it holds is wrong.
+    short = [place["loc"] for place in details if place["type"] == "too_short"]
+    empty = [loc for loc in short if not any(d["loc"] != loc and d["loc"][: len(loc)] == loc for d in details)]
+    return [_refusal(model, d) for d in details if d["type"] != "too_short" or d["loc"] in empty]
 
 
 def _refusal(model: type[BaseModel], detail: Any) -> Misdeclared:
@@ -51,6 +55,8 @@ def _refusal(model: type[BaseModel], detail: Any) -> Misdeclared:
         return Misdeclared(short if isinstance(at[-1], int) else f"{key!r} is missing", *at, advice="Add it")
     if kind == "literal_error":
         return Misdeclared(f"{key} cannot be {given!r}", *at, advice=_choices(str(given), detail["ctx"]["expected"]))
+    if kind == "too_short":
+        return Misdeclared(f"{key} is empty", *at, advice="Name one at least")
     if kind in _PLAIN:
         return Misdeclared(f"{key} is {_PLAIN[kind]}, not {given!r}", *at)
     return Misdeclared(f"{key}: {detail['msg'][:1].lower()}{detail['msg'][1:]}", *at)

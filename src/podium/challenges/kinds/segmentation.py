@@ -131,6 +131,25 @@ class SegmentationChallenge(DeclaredChallenge):
         chosen = tuple(self.regions or self.labels)
         return tuple(f"{image}/{name}" for image in self.images.arrays for name in chosen) or chosen
 
+    def perfect_value(self, metric: Metric[..., Any], options: Mapping[str, Any]) -> float | None:
+        """Try a small body that is predicted as it is; options that a metric checks by itself need no trial."""
+        of_metric, _ = option_types(metric)
+        checked = {"boundary", *(of_metric if metric.check is not None else ())}
+        if options.keys() <= checked:
+            return None
+        own = {key: value for key, value in options.items() if key in of_metric}
+        shared = {key: value for key, value in options.items() if key not in of_metric}
+        problems = []
+        for axes in (3, 2) if self.images.dimensions is None else (self.images.dimensions,):
+            body = LabelMap.from_array(np.pad(np.ones((2,) * axes, np.uint8), 2))
+            try:
+                return float(
+                    metric(_prepared(preparation_of(metric), body, body, regions={"": (1,)}, **shared)[""], **own)
+                )
+            except InputError as error:
+                problems.append(error)
+        raise problems[0]
+
     @classmethod
     def takes(cls, metric: Metric[..., Any]) -> bool:
         """Whether it is a metric of label maps."""
@@ -211,7 +230,10 @@ class SegmentationChallenge(DeclaredChallenge):
                 problems.append(error)
                 values += self._unusable(case.name, image, str(error))
             else:
-                values += self._values(case.name, truth, guess, image=image, warning=warning)
+                try:
+                    values += self._values(case.name, truth, guess, image=image, warning=warning)
+                except InputError as error:  # of options, such as a connectivity for images of other axes
+                    raise Misdeclared(error.problem) from None
         if len(problems) == len(truth):
             raise problems[0]
         return values

@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from podium.challenges.kinds.declarations import Misdeclared, Quantity
+from podium.challenges.kinds.scoring import SCORE
 from podium.metrics.registry import metrics
-from podium.model import Direction, Measure, Metric
+from podium.model import Direction, InputError, Measure, Metric
 from podium.model.errors import nearest
+from podium.ranking import AVERAGE_RANK
 
 if TYPE_CHECKING:
     from podium.challenges.kinds.declared import DeclaredChallenge
@@ -25,7 +27,7 @@ def check_quantities(challenge: DeclaredChallenge) -> None:
     for number, quantity in enumerate(challenge.quantities):
         at = ("quantities", number)
         _check_targets(challenge, at, quantity)
-        if quantity.called in (*names[:number], challenge.time.name):
+        if quantity.called in (*names[:number], challenge.time.name, *challenge.reserved):
             raise Misdeclared(
                 f"{quantity.called!r} is the name of another measure",
                 *at,
@@ -34,7 +36,9 @@ def check_quantities(challenge: DeclaredChallenge) -> None:
             )
         metric = challenge.metric_of(quantity)
         if quantity.decides and metric.direction is not Direction.NONE:
-            _check_price(challenge, at, quantity, metric)
+            _check_decision(at, quantity, metric, challenge)
+        _check_price(challenge, at, quantity, metric)
+        _check_options(challenge, at, quantity, metric)
 
 
 def _check_targets(challenge: DeclaredChallenge, at: Place, quantity: Quantity) -> None:
@@ -64,7 +68,8 @@ def _check_targets(challenge: DeclaredChallenge, at: Place, quantity: Quantity) 
             raise Misdeclared(f"what a failed case costs is left open for {left[0]!r}", *at, key, advice="Add it")
 
 
-def _check_price(challenge: DeclaredChallenge, at: Place, quantity: Quantity, metric: Metric[..., Any]) -> None:
+def _check_decision(at: Place, quantity: Quantity, metric: Metric[..., Any], challenge: DeclaredChallenge) -> None:
+    """Refuse to rank by what cannot be ranked, or has no price."""
     if metric.direction is Direction.ZERO:
         raise Misdeclared(
             f"{metric.name} is best at zero, so that its values cancel out in a mean and cannot be ranked",
@@ -78,6 +83,19 @@ def _check_price(challenge: DeclaredChallenge, at: Place, quantity: Quantity, me
             *at,
             advice=f'Write failed = {challenge.worst_price(metric)}, or failed = "not ranked"',
         )
+    if math.isnan(metric.empty.get("both", 0.0)) and quantity.absent == "count":
+        raise Misdeclared(
+            f"{metric.name} has no value where truth and prediction are both empty",
+            *at,
+            "metric",
+            advice='Write absent = "leave out" to leave out cases whose truth lacks the target',
+        )
+
+
+def _check_price(challenge: DeclaredChallenge, at: Place, quantity: Quantity, metric: Metric[..., Any]) -> None:
+    """Refuse a price that is no value of the metric, or its best."""
+    if quantity.failed is None:
+        return
     prices = quantity.failed if isinstance(quantity.failed, Mapping) else {"": quantity.failed}
     for target, cost in prices.items():
         if isinstance(cost, str):
@@ -98,13 +116,24 @@ def _check_price(challenge: DeclaredChallenge, at: Place, quantity: Quantity, me
             raise Misdeclared(
                 f"{cost:g} is the best value of {metric.name}, so that failing would pay", *where, advice=advice
             )
-    if math.isnan(metric.empty.get("both", 0.0)) and quantity.absent == "count":
-        raise Misdeclared(
-            f"{metric.name} has no value where truth and prediction are both empty",
-            *at,
-            "metric",
-            advice='Write absent = "leave out" to leave out cases whose truth lacks the target',
-        )
+
+
+def _check_options(challenge: DeclaredChallenge, at: Place, quantity: Quantity, metric: Metric[..., Any]) -> None:
+    """Refuse options that a metric does not take, or by which not even the truth would be right: teams would pay."""
+    tried: list[dict[str, Any]] = []
+    for target in challenge.targets_of(quantity):
+        options = quantity.options_of(target)
+        if not options or options in tried:
+            continue
+        tried.append(options)
+        where = (*at, next(iter(options)))
+        try:
+            value = challenge.perfect_value(metric, options)
+        except InputError as error:
+            raise Misdeclared(error.problem, *where, advice=error.advice or "") from None
+        if value is not None and metric.perfect is not None and not math.isclose(value, metric.perfect, abs_tol=1e-9):
+            problem = f"by these options a perfect prediction would have {value:g} in {metric.name}"
+            raise Misdeclared(problem, *where, advice=f"It should be {metric.perfect:g}: change them")
 
 
 def _check_words(challenge: DeclaredChallenge, where: Place, cost: str, *, alone: bool) -> None:
@@ -139,6 +168,7 @@ def check_ranking(challenge: DeclaredChallenge) -> None:
             )
     if rules.statistic != "mean" and (rules.test is not None or rules.scheme == "test then rank"):
         raise Misdeclared("tests compare means", "ranking", "statistic", advice="Leave the statistic out, or the test")
+    _check_headings(challenge)
     columns = {measure.column: measure for _, measure in criteria}
     parting = (*columns, challenge.time.name)
     for name in rules.ties:
@@ -153,6 +183,19 @@ def check_ranking(challenge: DeclaredChallenge) -> None:
             if not low <= limit <= high:
                 advice = f"{name} lies from {low:g} to {high:g}"
                 raise Misdeclared(f"{limit:g} is no value of {name}", *at, advice=advice)
+
+
+def _check_headings(challenge: DeclaredChallenge) -> None:
+    """Refuse two columns of one name."""
+    heads = {AVERAGE_RANK.name, SCORE.name, challenge.time.name, Measure.rank_of(challenge.time).name}
+    for quantity, measure in challenge.columns:
+        name = measure.column
+        own = {name, Measure.rank_of(measure.as_column()).name}
+        if double := own & heads:
+            at = ("quantities", challenge.quantities.index(quantity))
+            problem = f"two columns would be called {min(double)!r}"
+            raise Misdeclared(problem, *at, advice='Give this measure another name: name = "…"')
+        heads |= own
 
 
 def _check_mean(challenge: DeclaredChallenge, criteria: Sequence[tuple[Quantity, Measure]]) -> None:

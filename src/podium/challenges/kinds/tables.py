@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from podium.challenges.kinds.algorithm_inputs import FileInterface, LineInterface
-from podium.challenges.kinds.declarations import DeclaredTable, FileNames, Misdeclared, Quantity, Truth
+from podium.challenges.kinds.declarations import DeclaredTable, FileNames, Misdeclared, Names, Quantity, Truth
 from podium.challenges.kinds.declared import DeclaredChallenge
 from podium.challenges.kinds.exclusive import MAY_IMPROVE, is_joint, joint_sides, read_one_of
 from podium.challenges.kinds.patterns import Pattern
@@ -75,7 +75,7 @@ class TableFiles(FileNames):
 class Numbers(DeclaredTable):
     """What is predicted, as the columns of both tables name it."""
 
-    columns: tuple[str, ...] = Field(min_length=1)
+    columns: Names
     """The columns."""
     unit: str = ""
     """Of the numbers."""
@@ -84,7 +84,7 @@ class Numbers(DeclaredTable):
 class Classes(DeclaredTable):
     """What is told of every case, as the columns of both tables name it: 0 or 1, or a probability of 1."""
 
-    columns: tuple[str, ...] = Field(min_length=1)
+    columns: Names
     """The columns; where they are exclusive and have an order, in it."""
     exclusive: Truth = False
     """Whether exactly one of them is true of every case; a column `class` may then name it in place of the others."""
@@ -94,6 +94,7 @@ class TableChallenge(DeclaredChallenge):
     """What regression and classification have in common: rows are lines of one table."""
 
     asks_by: ClassVar[type[FileInterface]] = LineInterface
+    reserved: ClassVar[tuple[str, ...]] = ("error", "reference", "prediction")
 
     files: TableFiles
 
@@ -135,6 +136,8 @@ class TableChallenge(DeclaredChallenge):
     def load(self, case: Case) -> Lines:
         """Read the truth, which must be whole."""
         truth = self.read(case.files[0])
+        for row in truth[self.targets[0]]:
+            self.files.check_row(row, case.files[0])
         for target, numbers in truth.items():
             if odd := [row for row, number in numbers.items() if self.unusable(number)]:
                 raise InputError(f"the truth of {target!r} cannot be used for {shortened(odd)}", path=case.files[0])
@@ -356,6 +359,13 @@ class ClassificationChallenge(TableChallenge):
         """Read the probabilities of every class."""
         return read_one_of(path, self.targets) if self.classes.exclusive else super().read(path)
 
+    def perfect_value(self, metric: Metric[..., Any], options: Mapping[str, Any]) -> float:
+        """Try probabilities that are the truth."""
+        if is_joint(metric.name):
+            truth = np.eye(len(self.targets))
+            return float(metric(*joint_sides(metric.name, truth, truth, np.zeros(len(truth), bool)), **options))
+        return float(metric([0, 1], [0, 1], **options))
+
     def worst_price(self, metric: Metric[..., Any]) -> str:
         """Return the price that fits."""
         return '"not ranked"' if metric.name in MAY_IMPROVE else f'"{WRONG}"'
@@ -403,21 +413,29 @@ class ClassificationChallenge(TableChallenge):
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """How far a probability is from the truth, and the truth."""
+        """How far a probability is from the truth, the truth, and the probability."""
         unranked = any(quantity.decides and quantity.failed == "not ranked" for quantity in self.quantities)
         price = NOT_RANKED if unranked else Price(self.costs[WRONG], "counts as wrong")
         error = Measure("error", "Distance from the truth", Direction.LOWER, "", 0.0, 1.0, self.targets, price)
-        return error, self._reference()
+        return error, self._reference(), self._probability(unranked=unranked)
+
+    def _probability(self, *, unranked: bool) -> Measure:
+        """Return what is predicted, to the last digit: equal ones are tied, and no distance tells them so well."""
+
+        def wrong(truth: Lines, row: str, target: str) -> float:
+            return 1 - truth[target][row]
+
+        price = None if unranked else Price(wrong, "counts as wrong", caps=False)
+        return Measure("prediction", "Probability", Direction.NONE, "", 0.0, 1.0, self.targets, price, decides=False)
 
     def sides(self, quantity: Quantity, target: str, cube: Cube) -> tuple[Floats, Floats]:
         """Return the truth and the probabilities; of exclusive classes, all together."""
         if is_joint(quantity.metric):
-            truth, distances = (
-                np.stack([cube.of(name, own) for own in self.targets], axis=-1) for name in ("reference", "error")
+            truth, chances = (
+                np.stack([cube.of(name, own) for own in self.targets], axis=-1) for name in ("reference", "prediction")
             )
-            return joint_sides(quantity.metric, truth, distances, cube.failed)
-        reference, errors = cube.of("reference", target), cube.of("error", target)
-        return reference, np.abs(reference - errors)
+            return joint_sides(quantity.metric, truth, chances, cube.failed)
+        return cube.of("reference", target), cube.of("prediction", target)
 
     def pooled(self, quantity: Quantity) -> bool:  # noqa: ARG002  # as for all
         """Every metric is of all rows together."""

@@ -103,7 +103,16 @@ def _keywords(document: Mapping[str, Any], kind: type[DeclaredChallenge]) -> dic
                 f"there is no key {key!r} here", "challenge", key, advice=nearest(key, [*IDENTITY, "kind"])
             )
     keywords = {_KEYWORDS.get(name, name): own for name, own in document.items() if name != "challenge"}
+    _check_beside(keywords.get("quantities"), "measure")
     return {**about, **keywords, **_editions(keywords)}
+
+
+def _check_beside(measures: Any, *at: str) -> None:
+    """Refuse a table of options: in a file they stand beside the other keys."""
+    for number, measure in enumerate(measures if isinstance(measures, list) else []):
+        if isinstance(measure, Mapping) and "options" in measure:
+            advice = "Write the options beside the other keys: tolerance_mm = 2"
+            raise Misdeclared("there is no key 'options' here", *at, number, "options", advice=advice)
 
 
 def _editions(keywords: Mapping[str, Any]) -> dict[str, Any]:
@@ -120,6 +129,7 @@ def _editions(keywords: Mapping[str, Any]) -> dict[str, Any]:
         if name == DOCUMENT:
             problem = f"{DOCUMENT!r} is the edition that the other tables declare"
             raise Misdeclared(problem, "editions", name, advice="Call it otherwise")
+        _check_beside(tables.get("measure"), "editions", name, "measure")
         variants[name] = {_KEYWORDS.get(table, table): own for table, own in tables.items()}
     return {"variants": variants} if variants else {}
 

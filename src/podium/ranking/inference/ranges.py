@@ -13,7 +13,7 @@ from podium.ranking.inference.differences import pair_blocks
 from podium.ranking.inference.intervals import Method
 from podium.ranking.rule import Rule
 
-__all__ = ["bounded_means", "settled_differences", "settled_intervals"]
+__all__ = ["BoundedMeans", "bounded_means", "settled_differences", "settled_intervals"]
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.intp]
@@ -57,6 +57,14 @@ class BoundedMeans:
         between = np.clip(self.means[first] - self.means[second], -width, width)
         return _ends(method, between, -width, width, level, self.sizes)
 
+    def widened(self, ends: Floats, level: float) -> Floats:
+        """Return ends of intervals, shape (2, competitors), no narrower than the range allows where values tell little.
+
+        They tell little where most are one and the same, or where resamples know no end.
+        """
+        weak = self.mostly_one() | np.isinf(ends).any(axis=0)
+        return _outer(ends, self.intervals("guaranteed", level), weak) if weak.any() else ends
+
     def mostly_one(self) -> Bools:
         """Return whose values are mostly one and the same, shape (competitors,)."""
         return _mostly_one(self.rows)
@@ -92,12 +100,8 @@ def settled_intervals(column: Column, rule: Rule, ends: Floats, *, method: Metho
     """
     bounded = bounded_means(column, rule)
     if bounded is not None:
-        if method in ("guaranteed", "proved"):
-            ends = bounded.intervals(method, level)
-        else:
-            weak = bounded.mostly_one() | np.isinf(ends).any(axis=0)
-            if weak.any():
-                ends = _outer(ends, bounded.intervals("guaranteed", level), weak)
+        resampled = method not in ("guaranteed", "proved")
+        ends = bounded.widened(ends, level) if resampled else bounded.intervals(method, level)
     return _cut(ends, column.measure.minimum, column.measure.maximum)
 
 
