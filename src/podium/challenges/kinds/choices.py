@@ -10,7 +10,7 @@ from podium.challenges.kinds.declarations import Misdeclared
 from podium.challenges.kinds.pairing import Pairing
 from podium.challenges.kinds.segmentation import SegmentationChallenge
 from podium.metrics.families import option_types, preparation_of
-from podium.metrics.registry import metrics
+from podium.metrics.registry import metrics, nearest_metric
 from podium.model import Direction, InputError, Metric
 from podium.model.errors import nearest
 
@@ -48,7 +48,7 @@ def chosen_quantities(
         own = [metric for metric in usable if name in (metric.name, metric.family, "all")]
         if not own:
             known = [*(metric.name for metric in usable), *dict.fromkeys(metric.family for metric in usable)]
-            raise InputError(f"there is no metric of label maps called {name!r}", advice=nearest(name, known))
+            raise InputError(f"there is no metric of label maps called {name!r}", advice=nearest_metric(name, known))
         chosen |= {metric.name: metric for metric in own}
     deciding = [name for name, metric in chosen.items() if _can_decide(metric) and (names or name in RANKED_BY)]
     if not deciding:
@@ -65,8 +65,6 @@ def _declared(
     own, prepared = option_types(metric)
     quantity = {"metric": metric.name, "of": targets, "decides": decides}
     quantity |= {name: value for name, value in options.items() if name in {*own, *prepared}}
-    if "tolerance_mm" in own and isinstance(options["tolerance_mm"], float):
-        quantity["title"] = f"{metric.title} {options['tolerance_mm']:g} mm"
     if (price := _price(metric)) is not None:
         quantity["failed"] = price
     if any(math.isnan(metric.empty.get(side, 0.0)) for side in ("both", "reference")):

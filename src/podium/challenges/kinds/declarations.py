@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Annotated, Any, Literal, NoReturn, TypeAlias, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -110,6 +110,7 @@ Patterns: TypeAlias = Annotated[
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}),
 ]
 Pair: TypeAlias = tuple[str, str]
+_IN_HEADINGS = {"percentile": "{:g} %", "tolerance_mm": "{:g} mm"}
 
 
 class FileNames(DeclaredTable):
@@ -147,6 +148,8 @@ class FileNames(DeclaredTable):
                         key,
                         advice=f"Its parts are: {', '.join(known)}",
                     )
+                if not pattern.parts:
+                    self.refuse_constant(key, pattern, known)
                 if key in ("prediction", "case") and (lost := [part for part in known if part not in pattern.parts]):
                     raise Misdeclared(
                         f"{pattern} does not tell cases apart that differ in {{{lost[0]}}}",
@@ -154,6 +157,20 @@ class FileNames(DeclaredTable):
                         advice=f"Name every part of truth = {self.truth.text!r}",
                     )
         return self
+
+    @model_validator(mode="after")
+    def _some_count(self) -> FileNames:
+        if "only" in self.model_fields_set and not self.only:
+            raise Misdeclared("no case counts", "only", advice="Name some, or leave it out for all")
+        return self
+
+    @staticmethod
+    def refuse_constant(key: str, pattern: Pattern, known: Collection[str]) -> NoReturn:
+        """Refuse what is the same for all cases, as where braces were forgotten."""
+        own = pattern.text if pattern.text in known else next(iter(known))
+        raise Misdeclared(
+            f"{key} is {pattern.text!r} for all cases alike", key, advice=f'Write {key} = "{{{own}}}", with its braces'
+        )
 
     @property
     def case_name(self) -> Pattern:
@@ -238,6 +255,13 @@ class Quantity(DeclaredTable):
         """What it is called in tables."""
         return self.name or self.metric
 
+    def heading(self, metric: Metric[..., Any], targets: Iterable[str]) -> str:
+        """Return the title of the metric with the percentile or tolerance of all targets: another is another number."""
+        options = [self.options_of(target) for target in targets]
+        shared = {key: {own.get(key) for own in options} for key in _IN_HEADINGS}
+        given = {key: values.pop() for key, values in shared.items() if len(values) == 1}
+        return " ".join([metric.title, *(_IN_HEADINGS[key].format(v) for key, v in given.items() if v is not None)])
+
     def options_of(self, target: str) -> dict[str, Any]:
         """Return the options for one target."""
         chosen = {key: for_target(value, target) for key, value in self.options.items()}
@@ -297,6 +321,12 @@ class Eligibility(DeclaredTable):
     """The name of a submission that must be outperformed, such as a baseline."""
     better_in: Literal["any", "all"] = "any"
     """In how many criteria: in one at least, or in all."""
+
+    @model_validator(mode="after")
+    def _than_whom(self) -> Eligibility:
+        if "better_in" in self.model_fields_set and not self.better_than:
+            raise Misdeclared("better than whom?", "better_in", advice='Add better_than = "baseline", or leave it out')
+        return self
 
 
 class Timing(DeclaredTable):

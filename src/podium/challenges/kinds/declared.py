@@ -230,7 +230,7 @@ class DeclaredChallenge(Challenge):
             "undefined": quantity.absent == "leave out",
             "infinite": metric.maximum == float("inf"),
         }
-        given |= {"title": quantity.title} if quantity.title else {}
+        given["title"] = quantity.title or quantity.heading(metric, targets)
         given |= {"digits": quantity.digits} if quantity.digits is not None else {}
         return Measure.by(metric, **(given | changes))
 

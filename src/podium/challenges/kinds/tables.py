@@ -61,6 +61,8 @@ class TableFiles(FileNames):
             if own is not None and (unknown := own.lacks(known)):
                 problem = f"{{{unknown[0]}}} is no part of case = {self.case_name.text!r}"
                 raise Misdeclared(problem, key, advice=f"Its parts are: {', '.join(known)}")
+            if own is not None and not own.parts:
+                self.refuse_constant(key, own, known)
         return self
 
 
