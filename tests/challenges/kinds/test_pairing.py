@@ -36,6 +36,7 @@ def paired(tmp_path, references, *predictions, ending=""):
         (["gt-1.nrrd", "gt-2.nrrd"], ["net_1.nrrd", "net_2.nrrd"], "by file name without 'gt-' and 'net_'", ["1", "2"]),
         (["ann/seg.nii", "bob/seg.nii"], ["ann.nii", "bob.nii"], "by file name without '/seg'", ["ann", "bob"]),
         (["h1/a.nii", "h2/a.nii"], ["h1/a.nii", "h2/a.nii"], "by file name", ["h1_a", "h2_a"]),
+        (["A – GT.nii", "B – GT.nii"], ["A.nii", "B.nii"], "by file name without ' – GT'", ["A", "B"]),
         (["liver_seg.nii"], ["liver_pred.nii"], "by file name without '_seg' and '_pred'", ["liver"]),
     ],
 )
@@ -97,3 +98,15 @@ def test_of_several_endings_one_may_be_chosen(tmp_path):
         LabelFiles.within(tmp_path / "references", ".nii")
     with pytest.raises(InputError, match="there is no such folder"):
         LabelFiles.within(tmp_path / "nowhere")
+
+
+def test_an_ending_tells_references_from_images_beside_them(tmp_path):
+    references = [f"{case}/{kind}.nii.gz" for case in ("ann", "bob") for kind in ("seg", "t1", "t2")]
+    predictions = ["ann/net.nii.gz", "bob/net.nii.gz"]
+    with pytest.raises(InputError, match=r"say which: --ending _seg\.nii\.gz"):
+        paired(tmp_path, references, predictions)
+    (pairing,) = paired(tmp_path, references, predictions, ending="seg.nii.gz")
+    assert list(pairing.pairs.values()) == [("ann/seg.nii.gz", "ann/net.nii.gz"), ("bob/seg.nii.gz", "bob/net.nii.gz")]
+    assert (pairing.missing, pairing.extra) == ((), ())
+    with pytest.raises(InputError, match=r"no label map that ends in \.mha is here"):
+        paired(tmp_path, references, predictions, ending=".mha")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -20,7 +21,7 @@ __all__ = ["measure"]
 
 AnyPath: TypeAlias = str | Path
 Labelled: TypeAlias = Any
-"""A path, an array of labels, a label map, or a mapping from cases to arrays or label maps."""
+"""A path, an array of labels, a label map, or a mapping from cases to arrays or label maps, or a list of these."""
 _NAMED = re.compile(r"([^\s=/{}]+)=(.+)")
 
 
@@ -31,7 +32,7 @@ def measure(
     against: Sequence[AnyPath] | Mapping[str, Labelled] = (),
     labels: AnyPath | Regions | None = None,
     regions: Regions | None = None,
-    metrics: Sequence[str] = (),
+    metrics: str | Sequence[str] = (),
     tolerances_mm: Tolerances = 1.0,
     boundary: Literal["surfel", "voxel"] = "surfel",
     geometry: Literal["full", "shape"] = "full",
@@ -52,7 +53,8 @@ def measure(
     ----------
     references, predictions
         Two folders with label maps, which are paired by name; two files; two arrays or label maps; or two mappings from
-        cases to these. A path may have a name for tables before it: "ours=preds/fold_0".
+        cases to these, or two lists, whose cases are called 1, 2, … A path may have a name for tables before it:
+        "ours=preds/fold_0".
     against
         Further predictions of the same cases, to be compared with the first.
     labels
@@ -61,7 +63,8 @@ def measure(
     regions
         Names and labels of regions, in place of labels; all other labels are background.
     metrics
-        Names of metrics or of their families, or "all". By default overlap, surface and centres.
+        Names of metrics or of their families, or "all"; in one text, with commas between. By default overlap, surface
+        and centres.
     tolerances_mm
         Of surface Dice: one for all labels, or by name.
     boundary
@@ -98,6 +101,8 @@ def measure(
         said.append(text)
         say(text)
 
+    if isinstance(metrics, str):
+        metrics = [name.strip() for name in metrics.split(",") if name.strip()]
     options = MeasuringOptions(metrics, tolerances_mm, boundary, geometry)
     chosen: DatasetLabels | None = None
     if labels is not None and regions is not None:
@@ -126,6 +131,9 @@ def measure(
         )
     table, failures, challenge, made = result
     measured = Measurements(challenge, table, failures, tuple(names), tuple(said), made, level)
+    for doubt in measured.doubts:
+        tell(doubt)
+    measured = replace(measured, said=tuple(said))
     if out is not None:
         measured.write(out)
     return measured

@@ -43,6 +43,9 @@ def chosen_quantities(
         tolerances_mm = {target: float(tolerances_mm.get(target, 1.0)) for target in targets}
     else:
         tolerances_mm = float(tolerances_mm)
+    for tolerance in tolerances_mm.values() if isinstance(tolerances_mm, Mapping) else [tolerances_mm]:
+        if not 0 <= tolerance < math.inf:
+            raise InputError(f"a tolerance is a length in mm from 0, not {tolerance:g}")
     chosen: dict[str, Metric[..., Any]] = {}
     for name in names or FAMILIES:
         own = [metric for metric in usable if name in (metric.name, metric.family, "all")]

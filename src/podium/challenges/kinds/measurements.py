@@ -166,6 +166,25 @@ class Measurements:
         schema = ("prediction", "other", "label", "metric", "cases", "difference", "low", "high", "better", "worse")
         return pl.DataFrame(lines, schema=[*schema, "equal", "p"], orient="row", infer_schema_length=None)
 
+    @cached_property
+    def doubts(self) -> tuple[str, ...]:
+        """What looks like a mistake: labels that no reference has, or no prediction, though their values look fine."""
+        volumes = self.cases.group_by("prediction", "label", maintain_order=True).agg(
+            pl.col(*ALWAYS).sum(), n=pl.col(ALWAYS[0]).count()
+        )
+        seen = {(name, label): (truth > 0, guess > 0) for name, label, truth, guess, n in volumes.iter_rows() if n}
+        doubts = []
+        for label in self.labels:
+            own = {name: seen[name, label] for name in self.names if (name, label) in seen}
+            if own and not any(map(any, own.values())):
+                doubts.append(f"{label} is in no reference and in no prediction, so that its values say nothing.")
+            elif own and not any(truth for truth, _ in own.values()):
+                doubts.append(f"{label} is in no reference. Are labels numbered alike?")
+            else:
+                lacking = [name for name, (_, guess) in own.items() if not guess]
+                doubts += [f"{label} is in no prediction of {name}. Are labels numbered alike?" for name in lacking]
+        return tuple(doubts)
+
     def to_frame(self) -> pl.DataFrame:
         """Return every value: `cases`."""
         return self.cases
@@ -201,8 +220,9 @@ class Measurements:
         return self.summary._repr_html_()
 
     def __repr__(self) -> str:
-        cases = self.cases["case"].n_unique()
-        return f"<Measurements of {', '.join(self.names)}: {cases} cases, {len(self.labels)} labels>"
+        cases, labels = self.cases["case"].n_unique(), len(self.labels)
+        counts = f"{cases} case{'s' * (cases != 1)}, {labels} label{'s' * (labels != 1)}"
+        return f"<Measurements of {', '.join(self.names)}: {counts}; .summary has the means>"
 
 
 def _ends(rows: Floats, level: float) -> tuple[Floats, Floats]:

@@ -219,7 +219,7 @@ class SegmentationChallenge(DeclaredChallenge):
 
     def _check_grid(self, truth: LabelMap, guess: LabelMap, path: Path) -> str:
         """Refuse a prediction on another grid; return a warning where one is accepted."""
-        other = 'geometry = "shape" in [images]'
+        other = 'geometry "shape"'
         return check_grid(truth, guess, path, geometry=self.images.geometry, otherwise=other)
 
     def _unusable(self, row: str, image: str, reason: str) -> list[Value]:

@@ -1,0 +1,47 @@
+"""What is said of measurements that look like a mistake."""
+
+import numpy as np
+
+import podium
+
+
+def square(low, high, label=1):
+    labels = np.zeros((24, 24), np.uint8)
+    labels[low:high, low:high] = label
+    return labels
+
+
+def doubts(*arrays, **given):
+    said = []
+    measured = podium.measure(*arrays, metrics="dice", say=said.append, **given)
+    assert tuple(said) == measured.said
+    assert said == list(measured.doubts)
+    return said
+
+
+def test_labels_that_are_nowhere_are_told_though_their_dice_is_one():
+    assert doubts(square(4, 12), square(4, 12), regions={"core": 9}) == [
+        "core is in no reference and in no prediction, so that its values say nothing."
+    ]
+
+
+def test_labels_that_are_numbered_otherwise_are_told():
+    cases = {"a": square(4, 12), "b": square(5, 14)}
+    others = {"a": square(4, 12, 255), "b": square(5, 14, 255)}
+    assert doubts(cases, others) == [
+        "1 is in no prediction of prediction. Are labels numbered alike?",
+        "255 is in no reference. Are labels numbered alike?",
+    ]
+    assert doubts(cases, cases, against={"other": others}, regions={"liver": 1}) == [
+        "liver is in no prediction of other. Are labels numbered alike?"
+    ]
+
+
+def test_nothing_is_said_of_labels_that_some_cases_lack():
+    cases = {"a": square(4, 12), "b": square(5, 14, 2)}
+    assert doubts(cases, {"a": square(4, 13), "b": square(5, 15, 2)}) == []
+
+
+def test_a_line_says_what_was_measured():
+    text = repr(podium.measure(square(4, 12), square(4, 13), metrics="dice"))
+    assert text == "<Measurements of prediction: 1 case, 1 label; .summary has the means>"
