@@ -63,7 +63,9 @@ def test_labels_are_called_as_in_the_dataset(tmp_path, labels):
         assert proposal.regions == {"whole": ["label_1", "core"]}
     else:
         assert proposal.labels == {"a_b": 1, "c": 2}
-    parse_challenge(draft_challenge("a", truth=tmp_path / "labelsTr").text)
+    challenge = parse_challenge(draft_challenge("a", truth=tmp_path / "labelsTr").text)
+    named = ("whole", "core") if "core" in labels else ("a_b", "c")
+    assert {quantity.of for quantity in challenge.quantities} == {named}
 
 
 def test_what_suggests_nothing_is_said(tmp_path):

@@ -16,8 +16,10 @@ from podium.challenges.kinds.patterns import Pattern
 from podium.io import SUFFIXES, read_label_map, read_text
 from podium.model import InputError
 
-__all__ = ["Proposal", "look_at_label_maps", "look_at_table", "look_at_tables", "proposed_patterns"]
+__all__ = ["UNNAMED", "Proposal", "look_at_label_maps", "look_at_table", "look_at_tables", "proposed_patterns"]
 
+UNNAMED = re.compile(r"label_\d+")
+"""What labels are called that have no name."""
 _MOST_FILES = 20_000
 _MOST_READ = 10
 _MOST_LABELS = 64
