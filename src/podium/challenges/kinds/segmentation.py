@@ -279,7 +279,7 @@ class SegmentationChallenge(DeclaredChallenge):
             try:
                 self.read(prediction, image)
             except InputError as error:
-                problems.append(error.problem)
+                problems.append(error.with_advice)
         return list(dict.fromkeys(problems))
 
     def doubts(self, case: Case | None, truth: LabelMaps | None, prediction: Path) -> list[str]:  # noqa: ARG002  # what every challenge is given

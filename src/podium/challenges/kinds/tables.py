@@ -165,7 +165,7 @@ class TableChallenge(DeclaredChallenge):
         try:
             guess = self.read(prediction)
         except InputError as error:
-            return [error.problem]
+            return [error.with_advice]
         problems = []
         wanted = self.load(case)[self.targets[0]] if case is not None and case.files else None
         for target, numbers in guess.items():
