@@ -128,7 +128,7 @@ def test_a_truth_that_is_no_class_is_refused(tmp_path):
 def test_a_participant_is_told_what_to_do(tmp_path, with_truth):
     write_ages(tmp_path)
     path = next((tmp_path / "submissions").iterdir()) / "predictions.csv"
-    write_text(path, path.read_text().replace(",", ";"))
+    write_text(path, path.read_text().replace(",", ";").splitlines())
     truth = tmp_path / "truth" if with_truth else None
     (problem,) = podium.check(str(TOML / "bone-age.toml"), path.parent, truth=truth)
     assert problem.what.endswith("Separate columns with commas")
