@@ -3,6 +3,8 @@
 import numpy as np
 
 import podium
+from podium.io import write_label_map
+from podium.model import LabelMap
 
 
 def square(low, high, label=1):
@@ -45,3 +47,20 @@ def test_nothing_is_said_of_labels_that_some_cases_lack():
 def test_a_line_says_what_was_measured():
     text = repr(podium.measure(square(4, 12), square(4, 13), metrics="dice"))
     assert text == "<Measurements of prediction: 1 case, 1 label; .summary has the means>"
+
+
+def test_pictures_are_measured_in_pixels_and_that_is_said(tmp_path):
+    for name, low in {"truth": 4, "guess": 5}.items():
+        for number in range(3):
+            (tmp_path / name).mkdir(exist_ok=True)
+            write_label_map(tmp_path / name / f"{number}.png", LabelMap.from_array(square(low, 12 + number, 255)))
+    measured = podium.measure(tmp_path / "truth", tmp_path / "guess")
+    assert measured.labels == ("255",)
+    assert "A PNG knows no size of pixels: what is called mm is counted in pixels." in measured.said
+    arrays = podium.measure(
+        *({str(n): square(low, 12 + n, 255) for n in range(3)} for low in (4, 5)), metrics="hausdorff_distance_95"
+    )
+    assert measured.cases["hausdorff_distance_95"].equals(arrays.cases["hausdorff_distance_95"])
+    assert measured.challenge.title == "Measured against truth"
+    files = [tmp_path / name / "0.png" for name in ("truth", "guess")]
+    assert "A PNG knows no size" in podium.measure(*files, metrics="dice").said[1]

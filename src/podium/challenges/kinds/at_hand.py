@@ -36,6 +36,8 @@ def measured_files(
         if path.is_dir():
             raise InputError("this is a folder, and the reference is a file", path=path)
     tell(f"{', '.join(str(path) for path in paths.values())} is measured against {reference}.")
+    if reference.name.endswith(".png"):
+        tell("A PNG knows no size of pixels: what is called mm is counted in pixels.")
     if chosen is None and (place := dataset_near(reference.parent)) is not None:
         chosen = read_dataset(place)
         tell(f"Labels are those of {place}: {listed(chosen.regions)}.")
