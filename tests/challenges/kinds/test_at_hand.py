@@ -47,6 +47,25 @@ def test_what_is_no_label_map_fails_its_case_alone():
         podium.measure(square(4, 12), square(4, 12) / 3)
 
 
+def test_paths_and_arrays_are_not_mixed(tmp_path):
+    array = square(4, 12)
+    for references, predictions, others in (
+        (tmp_path, [tmp_path], {}),
+        (tmp_path, array, {}),
+        (tmp_path, tmp_path, {"other": array}),
+        (array, tmp_path, {}),
+    ):
+        with pytest.raises(InputError, match="Give two of one kind"):
+            podium.measure(references, predictions, against=others)
+
+
+def test_what_cannot_be_asked_for_is_told_before_anything_is_measured(tmp_path):
+    with pytest.raises(InputError, match="the level is 95, but must lie between 0 and 1"):
+        podium.measure(square(4, 12), square(4, 12), level=95)
+    with pytest.raises(InputError, match="no metric of label maps called '1'"):
+        podium.measure(square(4, 12), square(4, 12), metrics=[1])
+
+
 def test_metrics_may_be_one_text_and_labels_numbers():
     one, two = square(4, 12), square(5, 12)
     measured = podium.measure(one, two, metrics="dice, hausdorff_distance_95", labels=[1])

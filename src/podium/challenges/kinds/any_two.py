@@ -111,7 +111,13 @@ def measure(
         chosen = read_dataset(Path(labels))
     elif labels is not None or regions is not None:
         chosen = DatasetLabels(numbered((labels if regions is None else regions) or {}))
+    if not 0 < level < 1:
+        raise InputError(f"the level is {level}, but must lie between 0 and 1, as 0.95 does")
     names = _named(predictions, against)
+    if isinstance(references, str | Path) and (
+        others := [name for name, own in names.items() if not isinstance(own, str | Path)]
+    ):
+        raise InputError(f"{others[0]} is no path, as the references are", advice="Give two of one kind")
     if not isinstance(references, str | Path):
         result = measured_arrays(references, names, chosen, options, spacing_mm, strict=regions is None, common=common)
     elif spacing_mm is not None:

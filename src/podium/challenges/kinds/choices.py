@@ -47,7 +47,7 @@ def chosen_quantities(
         if not 0 <= tolerance < math.inf:
             raise InputError(f"a tolerance is a length in mm from 0, not {tolerance:g}")
     chosen: dict[str, Metric[..., Any]] = {}
-    for name in names or FAMILIES:
+    for name in map(str, names or FAMILIES):
         own = [metric for metric in usable if name in (metric.name, metric.family, "all")]
         if not own:
             known = [*(metric.name for metric in usable), *dict.fromkeys(metric.family for metric in usable)]
