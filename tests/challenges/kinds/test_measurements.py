@@ -44,6 +44,13 @@ def test_nothing_is_said_of_labels_that_some_cases_lack():
     assert doubts(cases, {"a": square(4, 13), "b": square(5, 15, 2)}) == []
 
 
+def test_a_table_that_is_cut_short_still_has_the_means():
+    summary = podium.measure(square(4, 12), square(4, 13), metrics="dice").summary
+    assert summary.columns[:6] == ["prediction", "label", "metric", "mean", "low", "high"]
+    assert summary.row(0, named=True)["mean"] == 2 * 64 / (64 + 81)
+    assert summary.row(0, named=True)["values"] == 1
+
+
 def test_a_line_says_what_was_measured():
     text = repr(podium.measure(square(4, 12), square(4, 13), metrics="dice"))
     assert text == "<Measurements of prediction: 1 case, 1 label; .summary has the means>"

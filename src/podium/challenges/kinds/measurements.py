@@ -91,8 +91,8 @@ class Measurements:
     def summary(self) -> pl.DataFrame:
         """One line for each prediction, label and metric.
 
-        How many cases have a value, their mean with its interval, median, standard deviation, least and greatest value;
-        in how many cases the reference, or the prediction, is empty, and how many predictions are missing or cannot be
+        The mean with its interval, median, standard deviation, least and greatest value, and of how many cases; in how
+        many cases the reference, or the prediction, is empty, and how many predictions are missing or cannot be
         used.
         """
         lines = []
@@ -110,7 +110,7 @@ class Measurements:
             low, high = _ends(rows, self.level)
             for measure, values, *ends in zip(self.challenge.measures, rows, low, high, strict=True):
                 lines.append((name, label, measure.name, *_statistics(values, ends, measure), *counts.values()))
-        statistics = ("values", "mean", "low", "high", "median", "deviation", "minimum", "maximum")
+        statistics = ("mean", "low", "high", "median", "deviation", "minimum", "maximum", "values")
         return pl.DataFrame(
             lines,
             schema=["prediction", "label", "metric", *statistics, *counts],
@@ -240,14 +240,14 @@ def _ends(rows: Floats, level: float) -> tuple[Floats, Floats]:
 
 
 def _statistics(values: Floats, ends: Sequence[float], measure: Measure) -> tuple[float | int | None, ...]:
-    """Return count, mean, interval, median, deviation, least and greatest; nothing of what there is no value of."""
+    """Return mean, interval, median, deviation, least, greatest and count; nothing of what there is no value of."""
     known = values[~np.isnan(values)]
     if not known.size:
-        return (0, *(None,) * 7)
+        return (*(None,) * 7, 0)
     low, high = (_number(min(max(end, measure.minimum), measure.maximum)) for end in ends)
     deviation = float(known.std(ddof=1)) if known.size > 1 and np.isfinite(known).all() else None
     median, least, most = float(np.median(known)), float(known.min()), float(known.max())
-    return known.size, float(known.mean()), low, high, median, deviation, least, most
+    return float(known.mean()), low, high, median, deviation, least, most, known.size
 
 
 def _won(one: Floats, two: Floats, measure: Measure) -> tuple[int | None, int | None, int | None]:
