@@ -20,6 +20,8 @@ _GREY, _PALETTE = 0, 3
 _COLOURS = {2: "colours", 4: "grey with transparency", 6: "colours with transparency"}
 _SAVE_AGAIN = "Save it again"
 _SHORT = 2**16
+MAX_PIXELS = 2**27
+"""More pixels are refused: one takes five to ten bytes of memory for a moment, and a small file may promise many."""
 _ONE_NUMBER = "Save one number a pixel: an array of two axes, in grey"
 
 
@@ -48,11 +50,11 @@ def read_png(path: Path, *, dimensions: int | None, max_voxels: int) -> LabelMap
         header = _header(_chunk(file, path), path)
         if dimensions not in (None, 2):
             raise InputError(f"a PNG has two axes, and a label map of {dimensions} is expected", path=path)
-        if header.width * header.height > max_voxels:
+        if header.width * header.height > (most := min(max_voxels, MAX_PIXELS)):
             pixels = f"{header.width:,} × {header.height:,} pixels"
-            raise InputError(f"the header promises {pixels}, more than the limit of {max_voxels:,}", path=path)
+            raise InputError(f"the header promises {pixels}, more than the limit of {most:,}", path=path)
         data = _unpacked(file, header, path)
-    rows = np.frombuffer(data, np.uint8).reshape(header.height, -1).copy()
+    rows = np.frombuffer(data, np.uint8).reshape(header.height, -1)
     if not _unfilter(rows, max(1, header.depth // 8)):
         raise InputError("the PNG is damaged: a row has an unknown filter", path=path, advice=_SAVE_AGAIN)
     return LabelMap.from_array(_pixels(rows[:, 1:], header))
@@ -93,7 +95,7 @@ def _chunk(file: BinaryIO, path: Path, most: int = _SHORT) -> tuple[bytes, bytes
     return kind, content
 
 
-def _unpacked(file: BinaryIO, header: _PixelGrid, path: Path) -> bytes:
+def _unpacked(file: BinaryIO, header: _PixelGrid, path: Path) -> bytearray:
     """Return the rows, and never more than the header promises."""
     unpacker, data = zlib.decompressobj(), bytearray()
     while True:
@@ -111,7 +113,7 @@ def _unpacked(file: BinaryIO, header: _PixelGrid, path: Path) -> bytes:
         held = f"more than {header.size:,}" if len(data) > header.size else f"{len(data):,}"
         problem = f"the header promises {header.size:,} bytes of pixels, the file holds {held}"
         raise InputError(problem, path=path, advice=_SAVE_AGAIN)
-    return bytes(data)
+    return data
 
 
 @kernel

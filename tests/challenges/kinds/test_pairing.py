@@ -81,7 +81,7 @@ def test_most_pairs_win_over_whole_names(tmp_path):
             ["b.nii.gz"],
             "no reference and prediction have a name in common: a.nii.gz is in .*, b.nii.gz in",
         ),
-        (["a.nii.gz"], ["b.png"], r"no label map is here \(there are .png\). Label maps end in .nii.gz"),
+        (["a.nii.gz"], ["b.jpg"], r"no label map is here \(there are .jpg\). Label maps end in .nii.gz"),
         (["a.nii.gz", "b.mha"], ["a.nii.gz"], r"several endings \(1 .nii.gz, 1 .mha\). Say which: --ending"),
         (["a{1}_x.nii", "a{1}_y.nii"], ["b_x.nii", "b_y.nii"], r"\{1\} is no name of a part"),
     ],

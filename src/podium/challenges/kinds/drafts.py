@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from unicodedata import combining, normalize
 
 from podium.challenges.kinds.proposals import UNNAMED, Proposal, look_at_label_maps, look_at_table, look_at_tables
 from podium.challenges.kinds.toml_files import DEFAULT_KIND, parse_challenge
@@ -29,10 +30,11 @@ def plain_name(text: str) -> str:
 
     Examples
     --------
-    >>> plain_name("Brain lesions, 2027!")
-    'brain-lesions-2027'
+    >>> plain_name("Läsionen im Hirn, 2027!")
+    'lasionen-im-hirn-2027'
     """
-    return re.sub(r"[^a-z0-9_]+", "-", text.lower()).strip("-_") or "my-challenge"
+    without_accents = "".join(letter for letter in normalize("NFKD", text.casefold()) if not combining(letter))
+    return re.sub(r"[^a-z0-9_]+", "-", without_accents).strip("-_") or "my-challenge"
 
 
 def draft_challenge(
