@@ -110,3 +110,13 @@ def test_an_ending_tells_references_from_images_beside_them(tmp_path):
     assert (pairing.missing, pairing.extra) == ((), ())
     with pytest.raises(InputError, match=r"no label map that ends in \.mha is here"):
         paired(tmp_path, references, predictions, ending=".mha")
+
+
+def test_pictures_beside_label_maps_are_previews(tmp_path):
+    names = ["a.nii.gz", "b.nii.gz"]
+    (pairing,) = paired(tmp_path, [*names, "a.png", "b.png"], [*names, "a.png", "overview.png"])
+    assert (pairing.rule, list(pairing.pairs.values()), pairing.extra) == (
+        "by file name", [(name, name) for name in names], (),
+    )  # fmt: skip
+    (pairing,) = paired(tmp_path / "pictures", ["a.png", "b.png"], ["a.png", "b.png"])
+    assert list(pairing.pairs) == ["a", "b"]

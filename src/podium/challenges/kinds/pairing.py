@@ -20,6 +20,7 @@ __all__ = ["LabelFiles", "Pairing", "pair_folders"]
 _SEPARATOR = re.compile(r"[_\-–. /]+")
 _MOST_TRIED = 4
 _DEPTH = 2
+_PICTURE = ".png"
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class LabelFiles:
     def within(cls, folder: Path, ending: str = "") -> LabelFiles:
         """Find the label maps of a folder, or where it has none, those of the folders in it.
 
-        An ending, such as .nii.gz or _seg.nii.gz, leaves the others out.
+        An ending, such as .nii.gz or _seg.nii.gz, leaves the others out. Pictures beside other label maps are previews.
 
         Raises
         ------
@@ -55,8 +56,13 @@ class LabelFiles:
                 if own and name.endswith(ending) and not any(part.startswith(".") for part in name.split("/")):
                     stem = name.removesuffix(own)
                     endings[stem] = (*endings.get(stem, ()), own)
+            others = {
+                stem: maps
+                for stem, every in endings.items()
+                if (maps := tuple(one for one in every if one != _PICTURE))
+            }
             if endings:
-                return cls(folder, endings)
+                return cls(folder, others or endings)
         kinds = Counter("".join(Path(path.name).suffixes[-2:]) for path in folder.iterdir() if path.is_file())
         there = f" (there are {shortened(sorted(kind or 'files without an ending' for kind in kinds), most=4)})"
         raise InputError(

@@ -142,15 +142,22 @@ def _number(text: str) -> float:
 
 
 def _alike(folder: Path, endings: Collection[str] = tuple(SUFFIXES)) -> list[list[str]]:
-    """Return names of files of one sort: called like labels, in few folders, and many, first."""
+    """Return names of files of one sort: called like labels, in few folders, and many, first; pictures last."""
     groups: dict[tuple[bool, int, str], list[str]] = {}
     for path in islice(_files(folder, endings), _MOST_FILES):
         name = path.relative_to(folder).as_posix()
         last = name.rpartition("/")[2]
         words = re.sub(r"\d+", "#", last) if "/" in name else _ending(name)
         groups.setdefault((_LABELS.search(_stem(last)) is None, name.count("/"), words), []).append(name)
-    ordered = sorted(groups.items(), key=lambda group: (group[0][:2], -len(group[1]), group[0]))
+    ordered = sorted(
+        groups.items(), key=lambda group: (_is_picture(group[1][0]), group[0][:2], -len(group[1]), group[0])
+    )
     return [sorted(names) for _, names in ordered]
+
+
+def _is_picture(name: str) -> bool:
+    """Return whether a file may be a preview of another."""
+    return name.lower().endswith(".png")
 
 
 def _labelled(names: Sequence[str]) -> tuple[bool, int]:
