@@ -32,6 +32,7 @@ def test_a_heading_names_the_percentile_or_tolerance_that_all_targets_share():
     assert [measure.title for measure in challenge.measures] == ["Dice", "Hausdorff distance 95 %"]
     surface = {"metric": "surface_dice", "of": ["whole", "core"], "failed": 0}
     for given, title in {
+        "the usual": ({}, "Surface Dice 1 mm"),
         "one": ({"tolerance_mm": 2.0}, "Surface Dice 2 mm"),
         "equal": ({"tolerance_mm": {"whole": 2.0, "core": 2.0}}, "Surface Dice 2 mm"),
         "two": ({"tolerance_mm": {"whole": 2.0, "core": 1.0}}, "Surface Dice"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Annotated, Any, Literal, NoReturn, TypeAlias, TypeVar
@@ -257,7 +258,9 @@ class Quantity(DeclaredTable):
 
     def heading(self, metric: Metric[..., Any], targets: Iterable[str]) -> str:
         """Return the title of the metric with the percentile or tolerance of all targets: another is another number."""
-        options = [self.options_of(target) for target in targets]
+        tolerance = inspect.signature(metric.function).parameters.get("tolerance_mm")
+        usual = {"tolerance_mm": tolerance.default} if tolerance else {}
+        options = [usual | self.options_of(target) for target in targets]
         shared = {key: {own.get(key) for own in options} for key in _IN_HEADINGS}
         given = {key: values.pop() for key, values in shared.items() if len(values) == 1}
         return " ".join([metric.title, *(_IN_HEADINGS[key].format(v) for key, v in given.items() if v is not None)])
