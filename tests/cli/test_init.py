@@ -36,6 +36,22 @@ def test_enter_takes_what_is_proposed(tmp_path):
     assert read_challenge(tmp_path / "made").name == "made"
 
 
+def test_a_wrong_answer_is_asked_for_again(tmp_path):
+    (tmp_path / "empty").mkdir()
+    write_lesions(tmp_path, subjects=2)
+    answers = f"Brain lesions\nlesions\nsegmentation\n{tmp_path / 'nowhere'}\n{tmp_path / 'truth'}\n"
+    result = CliRunner().invoke(app, ["init", str(tmp_path / "made"), "--ask"], input=answers)
+    assert result.exit_code == 0, result.output
+    assert "There is no kind 'lesions'" in result.output
+    assert "There is no folder" in result.output
+    assert read_challenge(tmp_path / "made").files.truth.text == "{subject}_{visit}_seg.nii.gz"
+
+
+def test_commands_can_be_copied_whatever_the_folder_is_called(run, tmp_path):
+    result = run("init", tmp_path / "My Brain")
+    assert f"podium demo '{tmp_path}/My Brain/challenge.toml' " in result.output
+
+
 def test_what_is_there_stays(run, tmp_path):
     assert run("init", tmp_path, "--name", "one").exit_code == 0
     again = run("init", tmp_path, "--name", "two")
@@ -51,6 +67,8 @@ def test_what_is_there_stays(run, tmp_path):
     [
         (["--label", "tumor"], "--label tumor is not of the form NAME=NUMBER"),
         (["--label", "tumor=x"], "a label is a whole number from 1"),
+        (["--label", "tumor=1", "--label", "tumor=2"], "--label tumor is there twice"),
+        (["--name", "Brain Lesions!"], "not 'Brain Lesions!'. Call it brain-lesions"),
         (["--kind", "segment"], "Did you mean 'segmentation'?"),
         (["--truth", "nowhere"], "there is no such folder"),
     ],

@@ -106,3 +106,24 @@ def test_the_page_names_every_option(run):
     options = set(re.findall(r"--[a-z][a-z-]+", run("measure", "--help").stdout)) - {"--help"}
     assert len(options) > 10
     assert sorted(option for option in options if option not in page) == []
+
+
+def test_however_many_metrics_there_are_no_number_is_broken(run, folders):
+    for given in ("all", "overlap,surface"):
+        result = run("measure", "labels", "theirs", "--against", "ours", "--metrics", given, "--region", "whole=1,2")
+        assert [line for line in result.stdout.splitlines() if len(line) > 80 and not line.startswith("Means")] == []
+        assert "Dice ↑\n  whole" in re.sub(r" +\n", "\n", result.stdout)
+        numbers = re.findall(r"^  whole +(\d\S* \(\S+–\S+\)) +(\d\S* \(\S+–\S+\)) *$", result.stdout, re.MULTILINE)
+        assert len(numbers) >= 8
+    assert re.search(r"^  whole +[+-]\S+ \([+-]\S+ to [+-]\S+\) +\d +\d +\S+ *$", result.stdout, re.MULTILINE)
+
+
+def test_failures_of_one_reason_are_told_once(run, folders):
+    for number in range(4):
+        write_labels(folders / "theirs" / f"case_{number}.nii.gz", lesion(number)[:-1])
+    result = run("measure", "labels", "theirs", "--region", "whole=1,2")
+    assert result.exit_code == 3
+    lines = [line for line in result.stderr.splitlines() if line.startswith("failed")]
+    assert len(lines) == 1
+    assert lines[0].startswith("failed: case_0: case_0.nii.gz: wrong shape")
+    assert lines[0].endswith("So failed case_1, case_2, case_3.")

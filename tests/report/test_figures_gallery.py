@@ -96,11 +96,21 @@ def test_tasks_are_called_tasks():
 
 
 def test_what_a_report_cannot_have_is_not_missed(tmp_path):
-    table = gather(table_ranking(2, 2, tasks=[""], bootstrap=0))
+    table = gather(table_ranking(3, 2, tasks=[""], bootstrap=0))
     names = {drawing.kind.name for drawing in save_all(table, tmp_path / "figures", ())}
     assert names == NAMES - OF_CRITERIA - {"accuracy_runtime", "people_band", "metric_correlation"}
     asked = save_all(table, tmp_path / "figures", (), only=["dendrogram"])
     assert [drawing.reason for drawing in asked] == ["There is only one task."]
+
+
+@pytest.mark.parametrize("submissions", [1, 2])
+def test_of_two_no_figure_tells_places_that_a_mean_tells(tmp_path, submissions):
+    pair = gather(table_ranking(submissions, 2, bootstrap=0))
+    names = {drawing.kind.name for drawing in save_all(pair, tmp_path / "figures", ())}
+    of_a_field = {"podium_plot", "ranking_heatmap", "tau_violin", "dendrogram", "places_by_submission"}
+    assert names == NAMES - of_a_field - {"accuracy_runtime", "people_band"}
+    (asked,) = {drawing.kind.name for drawing in save_all(pair, tmp_path / "figures", (), only=["podium_plot"])}
+    assert asked == "podium_plot"
 
 
 QUICK = {"everything failed"}

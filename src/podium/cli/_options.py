@@ -157,6 +157,8 @@ def given_options(texts: list[str] | None, *, flag: str = "--option", form: str 
         key, equals, value = text.partition("=")
         if not equals:
             raise InputError(f"{flag} {text} is not of the form {form}")
+        if key in options:
+            raise InputError(f"{flag} {key} is there twice", advice="Give each once")
         options[key] = value
     return options
 

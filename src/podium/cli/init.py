@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -47,7 +49,7 @@ def init(
             title = title or typer.prompt("What is the challenge called", default=name or usual, err=True)
             name = name or plain_name(title)
             if not python:
-                kind = kind or typer.prompt(f"What is predicted ({', '.join(DRAFTED)})", default=DEFAULT_KIND, err=True)
+                kind = kind or _asked_kind(DRAFTED, DEFAULT_KIND)
                 if truth is None and not labels:
                     truth = _asked_folder()
         if python:
@@ -67,17 +69,30 @@ def init(
         write_text(path, draft.text)
     say(f"Wrote {path}. {' '.join(draft.remarks)}".rstrip())
     say("Change what you like in it. Then:")
-    say(f"  podium challenges {path}     what participants are told")
-    say(f"  podium demo {path}           everything once, with made-up data")
-    say(f"  podium evaluate {path} --truth {truth or 'TRUTH'} --submissions TEAMS --out run")
+    quoted, looked_at = (shlex.quote(str(place)) for place in (path, truth or "TRUTH"))
+    say(f"  podium challenges {quoted}     what participants are told")
+    say(f"  podium demo {quoted}           everything once, with made-up data")
+    say(f"  podium evaluate {quoted} --truth {looked_at} --submissions TEAMS --out run")
+
+
+def _asked_kind(kinds: Iterable[str], usual: str) -> str:
+    from podium.model.errors import nearest
+
+    known = list(kinds)
+    while (answer := typer.prompt(f"What is predicted ({', '.join(known)})", default=usual, err=True)) not in known:
+        say(f"There is no kind {answer!r}. {nearest(answer, known)}")
+    return str(answer)
 
 
 def _asked_folder() -> Path | None:
     usual = "truth" if Path("truth").is_dir() else ""
-    answer = typer.prompt(
+    while answer := typer.prompt(
         "A folder of truth to look at (Enter: none)", default=usual, show_default=bool(usual), err=True
-    )
-    return Path(answer) if answer else None
+    ):
+        if Path(answer).is_dir():
+            return Path(answer)
+        say(f"There is no folder {answer}.")
+    return None
 
 
 def _numbers(texts: dict[str, str]) -> dict[str, int]:

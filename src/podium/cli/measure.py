@@ -12,13 +12,19 @@ from podium.cli._options import Jobs, Json, Level, given_regions
 from podium.cli.compare import Boundary
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from rich.console import Console
     from rich.table import Table
 
     from podium.challenges.kinds.measurements import Measurements
     from podium.model import Measure
+
+_NARROW = 12
+_WIDE = 28
+"""Headings are broken into lines of so many characters, at least where numbers stand below, and at most."""
+_TOLD = 5
+"""So many reasons of failures are said."""
 
 
 def measure(
@@ -56,7 +62,9 @@ def measure(
         Boundary, typer.Option(help="surfel: DeepMind's surface elements. voxel: edge voxels, as MONAI and MedPy.")
     ] = Boundary.surfel,
     geometry: Annotated[str, typer.Option(help="full, or shape to accept another spacing or origin.")] = "full",
-    ending: Annotated[str, typer.Option(help="Of references, where there are several: .nii.gz, .mha, …")] = "",
+    ending: Annotated[
+        str, typer.Option(help="Of references, where other files lie beside them: .mha, _seg.nii.gz, …")
+    ] = "",
     common: Annotated[
         bool, typer.Option("--common", help="Leave out references without a prediction; else they count as failed.")
     ] = False,
@@ -137,23 +145,15 @@ def _print_tables(measured: Measurements) -> None:
     from podium.model.measure import shown_level
 
     console, several = Console(), len(measured.names) > 1
-    columns = measured.deciding
-    lacking = measured.summary["empty_reference"].sum() > 0
-    table = _table("", *(["not in reference"] if lacking else []), *(column.label for column in columns))
     rows = {(row["prediction"], row["label"], row["metric"]): row for row in measured.summary.iter_rows(named=True)}
-    for label in measured.labels:
-        if several:
-            table.add_row(Text(label, style="bold"))
-        for name in measured.names:
-            own = [rows[name, label, column.name] for column in columns]
-            cells = [_interval(column, row) for column, row in zip(columns, own, strict=True)]
-            empty = [str(own[0]["empty_reference"])] if lacking else []
-            table.add_row(Text(f"  {name}" if several else label), *empty, *cells)
+    table, width = _by_label(measured, rows)
+    if width > console.width:
+        table, _ = _by_metric(measured, rows)
     console.print(table)
     counts = [
         f"{f'{name}: ' if several else ''}{counted(row['cases'], 'case')}{_lost(row)}"
         for name in measured.names
-        for row in [rows[name, measured.labels[0], columns[0].name]]
+        for row in [rows[name, measured.labels[0], measured.deciding[0].name]]
     ]
     if len(measured.cases) > len(measured.labels) * len(measured.names):
         intervals = f"Means and their {shown_level(measured.level)} intervals"
@@ -163,15 +163,51 @@ def _print_tables(measured: Measurements) -> None:
         _print_differences(measured, console)
 
 
-def _table(*headings: str) -> Table:
+def _by_label(measured: Measurements, rows: Mapping[Any, Any]) -> tuple[Table, int]:
+    """Return a row for each label and prediction, a column for each metric."""
+    columns, several = measured.deciding, len(measured.names) > 1
+    lacking = measured.summary["empty_reference"].sum() > 0
+    lines: list[list[str]] = []
+    for label in measured.labels:
+        lines += [[label]] * several
+        for name in measured.names:
+            own = [rows[name, label, column.name] for column in columns]
+            empty = [str(own[0]["empty_reference"])] if lacking else []
+            cells = [_interval(column, row) for column, row in zip(columns, own, strict=True)]
+            lines.append([f"  {name}" if several else label, *empty, *cells])
+    return _table(["", *(["not in reference"] if lacking else []), *(column.label for column in columns)], lines)
+
+
+def _by_metric(measured: Measurements, rows: Mapping[Any, Any]) -> tuple[Table, int]:
+    """Return a row for each metric and label, a column for each prediction: what is too wide otherwise."""
+    lines: list[list[str]] = []
+    for measure in measured.deciding:
+        lines.append([measure.label])
+        for label in measured.labels:
+            cells = [_interval(measure, rows[name, label, measure.name]) for name in measured.names]
+            lines.append([f"  {label}", *cells])
+    return _table(["", *(measured.names if len(measured.names) > 1 else ["mean"])], lines)
+
+
+def _table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> tuple[Table, int]:
+    """Return a table whose numbers are never broken, and how wide it is; a line of one cell is a heading."""
+    from textwrap import wrap
+
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
+    whole = 0
     for number, heading in enumerate(headings):
-        table.add_column(Text(heading), justify="right" if number else "left", no_wrap=not number, overflow="fold")
-    return table
+        own = [len(line[number]) for line in lines if len(line) > max(number, 1)]
+        words = wrap(heading, max(_NARROW, *own), break_long_words=False) if heading else []
+        wide = max([*own, *map(len, words), 0 if number else min(_WIDE, max(len(line[0]) for line in lines))])
+        table.add_column(Text("\n".join(words)), justify="right" if number else "left", no_wrap=number > 0, width=wide)
+        whole += wide + 2
+    for line in lines:
+        table.add_row(Text(line[0], style="bold" if len(line) == 1 < len(headings) else ""), *line[1:])
+    return table, whole
 
 
 def _lost(row: Mapping[str, Any]) -> str:
@@ -212,24 +248,29 @@ def _print_differences(measured: Measurements, console: Console) -> None:
 
     for other in measured.names[1:]:
         console.print(Text(f"\n{measured.names[0]} − {other}, case by case"))
-        table = _table("", "difference", "better", "worse", "p")
+        lines: list[list[str]] = []
         for measure in measured.deciding:
             own = measured.differences.filter(pl.col("other") == other, pl.col("metric") == measure.name)
+            lines.append([measure.label])
             for row in own.iter_rows(named=True):
                 change = _interval(measure, row, "difference", sign=True)
-                counts = str(row["better"]), str(row["worse"])
-                table.add_row(Text(f"{row['label']}, {measure.label}"), change, *counts, f"{row['p']:.2g}")
-        console.print(table)
+                lines.append([f"  {row['label']}", change, str(row["better"]), str(row["worse"]), f"{row['p']:.2g}"])
+        console.print(_table(["", "difference", "better", "worse", "p"], lines)[0])
 
 
 def _tell_failures(measured: Measurements) -> int:
-    """Say which predictions failed and why, the first few; return how many."""
+    """Say which predictions failed and why, alike ones together, the first few; return how many."""
+    from podium.model.errors import shortened
+
     lost = measured.failures.filter(measured.failures["status"] != "warning")
-    many = len(measured.names) > 1
-    for name, case, _, reason in lost.head(5).iter_rows():
-        say(f"failed: {f'{name}, ' if many else ''}{case}: {reason}")
-    if len(lost) > 5:
-        say(f"… and {len(lost) - 5} more failed.")
+    alike: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for name, case, _, reason in lost.iter_rows():
+        alike.setdefault((name, reason.replace(case, "")), []).append((case, reason))
+    for (name, _), ((case, reason), *others) in list(alike.items())[:_TOLD]:
+        more = f" So failed {shortened([other for other, _ in others], most=3)}." if others else ""
+        say(f"failed: {f'{name}, ' if len(measured.names) > 1 else ''}{case}: {reason}{'.' if more else ''}{more}")
+    if untold := sum(map(len, list(alike.values())[_TOLD:])):
+        say(f"… and {untold} more failed.")
     return len(lost)
 
 

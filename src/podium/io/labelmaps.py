@@ -1,4 +1,4 @@
-"""Label maps from and to files: NIfTI, MetaImage and NRRD."""
+"""Label maps from and to files: NIfTI, MetaImage, NRRD, and PNG of two axes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_VOXELS = 2**29
 A voxel takes one byte of memory; six for a moment, where a label is larger than 65535.
 """
 
-SUFFIXES = (".nii.gz", ".nii", ".mha", ".mhd", ".nrrd", ".nhdr")
+SUFFIXES = (".nii.gz", ".nii", ".mha", ".mhd", ".nrrd", ".nhdr", ".png")
 """What a label map's file name may end with."""
 
 
@@ -31,7 +31,7 @@ def read_label_map(
     Parameters
     ----------
     path
-        A .nii, .nii.gz, .mha, .mhd, .nrrd or .nhdr file. The content decides how a NIfTI file is compressed.
+        A .nii, .nii.gz, .mha, .mhd, .nrrd, .nhdr or .png file. The content decides how a NIfTI file is compressed.
     dimensions
         2 or 3 to demand that many; by default either is accepted. Trailing axes of length one are dropped.
     max_voxels
@@ -40,7 +40,7 @@ def read_label_map(
     Returns
     -------
     LabelMap
-        Axes in the order of the file header.
+        Axes in the order of the file header; of a PNG rows and columns, with pixels of 1 mm since it knows no size.
 
     Raises
     ------
@@ -56,6 +56,8 @@ def read_label_map(
             from podium.io._nifti import read_nifti as reader
         case ".mha" | ".mhd":
             from podium.io._metaimage import read_metaimage as reader
+        case ".png":
+            from podium.io._png import read_png as reader
         case _:
             from podium.io._nrrd import read_nrrd as reader
     if path.is_dir():
@@ -74,6 +76,8 @@ def write_label_map(path: str | PathLike[str], label_map: LabelMap) -> None:
             from podium.io._nifti import write_nifti as writer
         case ".mha" | ".mhd":
             from podium.io._metaimage import write_metaimage as writer
+        case ".png":
+            from podium.io._png import write_png as writer
         case _:
             from podium.io._nrrd import write_nrrd as writer
     writer(path, label_map)

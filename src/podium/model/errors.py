@@ -34,6 +34,11 @@ class InputError(ValueError):
             message = f"{message}. {advice}"
         super().__init__(printable(" ".join(message.split())))
 
+    @property
+    def with_advice(self) -> str:
+        """What is wrong and what to do, where the file is known."""
+        return f"{self.problem}. {self.advice}" if self.advice else self.problem
+
 
 def printable(text: str) -> str:
     """Show a text on one line and without control characters, whatever a stranger put into it."""

@@ -207,7 +207,8 @@ def test_without_names_every_label_is_measured_that_occurs(folders):
     write_labels(folders / "ours" / "case_0.nii.gz", extra)
     measured = podium.measure(folders / "labelsTs", folders / "ours", metrics=["dice", "sensitivity"])
     assert measured.labels == ("1", "2", "7")
-    assert "Labels are all that occur: 1, 2, 7" in measured.said[-1]
+    assert "Labels are all that occur: 1, 2, 7" in measured.said[-2]
+    assert measured.said[-1] == "7 is in no reference. Are labels numbered alike?"
     seven = measured.summary.filter(pl.col("label") == "7", pl.col("metric") == "dice").row(0, named=True)
     assert (seven["empty_reference"], seven["empty_prediction"], seven["missing"]) == (5, 4, 1)
     assert seven["minimum"] == 0

@@ -38,7 +38,9 @@ def test_boxes_that_overlap_are_hits(tmp_path):
     challenge, values = one_case(tmp_path, "boxes", truth, guess)
     assert (scores(values, "hit"), scores(values, "false_alarm")) == ([0.9], [0.8])
     write_text(tmp_path / "guess.csv", ["name,x1,y1,x2,y2,score", "a,10,0,0,5,0.9"])
-    assert challenge.check(None, tmp_path / "guess.csv") == ["a box ends before it begins"]
+    assert challenge.check(None, tmp_path / "guess.csv") == [
+        "a box ends before it begins. Write x1, y1, x2, y2 in this order"
+    ]
 
 
 def test_a_table_may_be_empty(tmp_path):

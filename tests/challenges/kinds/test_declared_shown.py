@@ -25,3 +25,17 @@ def test_it_is_shown_and_decides_nothing(tmp_path, name, columns):
     quantities = [quantity for quantity in challenge.quantities if quantity.decides]
     without = challenge.varied(quantities=quantities)
     assert podium.evaluate(without, **folders, out=tmp_path / "without", jobs=1).leaderboard.places == board.places
+
+
+def test_a_heading_names_the_percentile_or_tolerance_that_all_targets_share():
+    challenge = read_challenge(TOML / "brain-lesions.toml")
+    assert [measure.title for measure in challenge.measures] == ["Dice", "Hausdorff distance 95 %"]
+    surface = {"metric": "surface_dice", "of": ["whole", "core"], "failed": 0}
+    for given, title in {
+        "the usual": ({}, "Surface Dice 1 mm"),
+        "one": ({"tolerance_mm": 2.0}, "Surface Dice 2 mm"),
+        "equal": ({"tolerance_mm": {"whole": 2.0, "core": 2.0}}, "Surface Dice 2 mm"),
+        "two": ({"tolerance_mm": {"whole": 2.0, "core": 1.0}}, "Surface Dice"),
+        "words of one's own": ({"tolerance_mm": 2.0, "title": "NSD"}, "NSD"),
+    }.values():
+        assert challenge.varied(quantities=[surface | given]).measures[0].title == title

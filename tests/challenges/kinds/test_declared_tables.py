@@ -149,3 +149,13 @@ def test_a_row_whose_name_does_not_tell_its_cluster_is_refused(tmp_path, name, p
     write_text(tmp_path / "truth.csv", ["case,yes", "bob_l,1", f"{name},0"])
     with pytest.raises(InputError, match=problem):
         challenge.load(challenge.cases(tmp_path)[0])
+
+
+@pytest.mark.parametrize("with_truth", [True, False])
+def test_a_participant_is_told_what_to_do(tmp_path, with_truth):
+    write_ages(tmp_path)
+    path = next((tmp_path / "submissions").iterdir()) / "predictions.csv"
+    write_text(path, path.read_text().replace(",", ";").splitlines())
+    truth = tmp_path / "truth" if with_truth else None
+    (problem,) = podium.check(str(TOML / "bone-age.toml"), path.parent, truth=truth)
+    assert problem.what.endswith("Separate columns with commas")

@@ -42,6 +42,8 @@ def test_what_cannot_be_is_refused():
     assert draft_challenge(plain_name("Not a name")).text
 
 
-@pytest.mark.parametrize(("text", "name"), [("Über 2!", "ber-2"), ("", "my-challenge"), ("a_b-c", "a_b-c")])
+@pytest.mark.parametrize(
+    ("text", "name"), [("Über 2!", "uber-2"), ("脳", "my-challenge"), ("", "my-challenge"), ("a_b-c", "a_b-c")]
+)
 def test_names_are_made_plain(text, name):
     assert plain_name(text) == name

@@ -36,6 +36,7 @@ def paired(tmp_path, references, *predictions, ending=""):
         (["gt-1.nrrd", "gt-2.nrrd"], ["net_1.nrrd", "net_2.nrrd"], "by file name without 'gt-' and 'net_'", ["1", "2"]),
         (["ann/seg.nii", "bob/seg.nii"], ["ann.nii", "bob.nii"], "by file name without '/seg'", ["ann", "bob"]),
         (["h1/a.nii", "h2/a.nii"], ["h1/a.nii", "h2/a.nii"], "by file name", ["h1_a", "h2_a"]),
+        (["A – GT.nii", "B – GT.nii"], ["A.nii", "B.nii"], "by file name without ' – GT'", ["A", "B"]),
         (["liver_seg.nii"], ["liver_pred.nii"], "by file name without '_seg' and '_pred'", ["liver"]),
     ],
 )
@@ -80,7 +81,7 @@ def test_most_pairs_win_over_whole_names(tmp_path):
             ["b.nii.gz"],
             "no reference and prediction have a name in common: a.nii.gz is in .*, b.nii.gz in",
         ),
-        (["a.nii.gz"], ["b.png"], r"no label map is here \(there are .png\). Label maps end in .nii.gz"),
+        (["a.nii.gz"], ["b.jpg"], r"no label map is here \(there are .jpg\). Label maps end in .nii.gz"),
         (["a.nii.gz", "b.mha"], ["a.nii.gz"], r"several endings \(1 .nii.gz, 1 .mha\). Say which: --ending"),
         (["a{1}_x.nii", "a{1}_y.nii"], ["b_x.nii", "b_y.nii"], r"\{1\} is no name of a part"),
     ],
@@ -97,3 +98,25 @@ def test_of_several_endings_one_may_be_chosen(tmp_path):
         LabelFiles.within(tmp_path / "references", ".nii")
     with pytest.raises(InputError, match="there is no such folder"):
         LabelFiles.within(tmp_path / "nowhere")
+
+
+def test_an_ending_tells_references_from_images_beside_them(tmp_path):
+    references = [f"{case}/{kind}.nii.gz" for case in ("ann", "bob") for kind in ("seg", "t1", "t2")]
+    predictions = ["ann/net.nii.gz", "bob/net.nii.gz"]
+    with pytest.raises(InputError, match=r"say which: --ending _seg\.nii\.gz"):
+        paired(tmp_path, references, predictions)
+    (pairing,) = paired(tmp_path, references, predictions, ending="seg.nii.gz")
+    assert list(pairing.pairs.values()) == [("ann/seg.nii.gz", "ann/net.nii.gz"), ("bob/seg.nii.gz", "bob/net.nii.gz")]
+    assert (pairing.missing, pairing.extra) == ((), ())
+    with pytest.raises(InputError, match=r"no label map that ends in \.mha is here"):
+        paired(tmp_path, references, predictions, ending=".mha")
+
+
+def test_pictures_beside_label_maps_are_previews(tmp_path):
+    names = ["a.nii.gz", "b.nii.gz"]
+    (pairing,) = paired(tmp_path, [*names, "a.png", "b.png"], [*names, "a.png", "overview.png"])
+    assert (pairing.rule, list(pairing.pairs.values()), pairing.extra) == (
+        "by file name", [(name, name) for name in names], (),
+    )  # fmt: skip
+    (pairing,) = paired(tmp_path / "pictures", ["a.png", "b.png"], ["a.png", "b.png"])
+    assert list(pairing.pairs) == ["a", "b"]

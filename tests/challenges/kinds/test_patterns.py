@@ -52,7 +52,7 @@ def test_a_case_whose_name_does_not_tell_its_cluster_is_refused(tmp_path):
     """Of site_1_7 nobody can tell whether it is of site or of site_1; it would be drawn with site_2."""
     touched(tmp_path, "site_1/7.nii", "site_2/7.nii")
     names = {"truth": "{site}/{scan}.nii", "prediction": "{site}/{scan}.nii"}
-    assert list(FileNames(**names).cases(tmp_path)) == ["site_1_7", "site_2_7"]
+    assert [case.name for case in FileNames(**names).cases(tmp_path)] == ["site_1_7", "site_2_7"]
     advice = r'\{site\} may be .site. or .site_1.\. Write case = "\{site\}-\{scan\}" in \[files\]'
     with pytest.raises(InputError, match=advice):
         FileNames(**names, cluster="{site}").cases(tmp_path)

@@ -41,6 +41,15 @@ def test_better_teams_place_better(tmp_path, kind):
     assert len(run.failures) >= 2
 
 
+def test_pictures_have_two_axes(tmp_path):
+    text = draft_challenge("try", labels={"disc": 255}).text.replace(".nii.gz", ".png")
+    write_phantoms(parse_challenge(text), tmp_path, cases=3)
+    folders = {"truth": tmp_path / "truth", "submissions": tmp_path / "submissions"}
+    run = podium.evaluate(parse_challenge(text), **folders, out=tmp_path / "run", jobs=1)
+    assert run.leaderboard.places["careful"] == 1
+    assert set(run.failures["submission"]) == {"unlucky"}
+
+
 def test_the_same_seed_gives_the_same_data(tmp_path):
     challenge = read_challenge(TOML / "csv2026.toml")
     for name, seed in {"one": 1, "again": 1, "other": 2}.items():

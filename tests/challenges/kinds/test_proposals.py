@@ -11,7 +11,8 @@ from podium.challenges.kinds.patterns import Pattern
 from podium.challenges.kinds.phantoms import write_phantoms
 from podium.challenges.kinds.proposals import look_at_label_maps, look_at_table, proposed_patterns
 from podium.challenges.kinds.toml_files import parse_challenge
-from podium.model import InputError
+from podium.io import write_label_map
+from podium.model import InputError, LabelMap
 
 NAMES = [
     ("s1_0_seg.nii.gz s1_1_seg.nii.gz s2_0_seg.nii.gz", "{subject}_{visit}_seg.nii.gz", "{subject}_{visit}.nii.gz"),
@@ -63,7 +64,17 @@ def test_labels_are_called_as_in_the_dataset(tmp_path, labels):
         assert proposal.regions == {"whole": ["label_1", "core"]}
     else:
         assert proposal.labels == {"a_b": 1, "c": 2}
-    parse_challenge(draft_challenge("a", truth=tmp_path / "labelsTr").text)
+    challenge = parse_challenge(draft_challenge("a", truth=tmp_path / "labelsTr").text)
+    named = ("whole", "core") if "core" in labels else ("a_b", "c")
+    assert {quantity.of for quantity in challenge.quantities} == {named}
+
+
+def test_pictures_beside_label_maps_are_previews(tmp_path):
+    for number in range(3):
+        write_labels(tmp_path / f"case{number}.nii.gz", lesion(number))
+        for name in (f"seg{number}.png", f"seg{number}_b.png"):
+            write_label_map(tmp_path / name, LabelMap.from_array(lesion(number)[:, :, 0]))
+    assert look_at_label_maps(tmp_path).truth.endswith(".nii.gz")
 
 
 def test_what_suggests_nothing_is_said(tmp_path):

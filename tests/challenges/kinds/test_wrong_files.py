@@ -101,12 +101,61 @@ WRONG = {
     ),
     "a weight below zero": ("failed = 0", "failed = 0\nweight = -1", 21, "weight is a number from 0", ""),
     "a measure that is no list": ('[[measure]]\nmetric = "dice"', '[measure]\nmetric = "dice"', 22, "not TOML", ""),
+    "two measures that are no list": (
+        re.compile(r"\[\[measure\]\]"),
+        "[measure]",
+        22,
+        "not TOML",
+        "[[measure]], in two brackets",
+    ),
+    "typographic quotes": ('"brain-lesions"', "“brain-lesions”", 2, "not TOML", "plain quotes"),
+    "a key with an umlaut": ("edema = 1", "ödem = 1", 11, "not TOML", '"ödem"'),
+    "a cluster without braces": ('"{subject}"', '"subject"', 8, "for all cases alike", 'cluster = "{subject}"'),
+    "a stratum without braces": (
+        'cluster = "{subject}"',
+        'stratum = "clinic"',
+        8,
+        "for all cases alike",
+        'stratum = "{subject}"',
+    ),
+    "parts that nothing parts": ("{subject}_{visit}_seg", "{subject}{visit}_seg", 6, "{subject}{visit}", "join them"),
+    "cases of which none counts": ('cluster = "{subject}"', "only = []", 8, "no case counts", "leave it out"),
+    "a picture": ("{visit}.nii.gz", "{visit}.jpg", 7, "does not end like a label map", ".nii.gz"),
+    "a label that no file can hold": ("edema = 1", "edema = 4294967296", 11, "from 1 to 4294967295", ""),
+    "a region that is no list": ('["edema", "core"]', '"edema"', 15, "whole is a list", 'Write ["edema"]'),
+    "a measure of nothing": ('["whole", "core"]', "[]", 19, "measured of nothing", "leave it out"),
+    "a target twice": ('["whole", "core"]', '["core", "core"]', 19, "'core' is there twice", "once"),
+    "a tolerance for one target only": (
+        '"dice"',
+        '"surface_dice"\ntolerance_mm = { whole = 1.0 }',
+        19,
+        "tolerance_mm is left open for 'core'",
+        "Add it",
+    ),
+    "what a metric is usually called": ('"dice"', '"hd95"', 18, "no metric called 'hd95'", "'hausdorff_distance_95'"),
+    "an unknown statistic": ("[ranking]", '[ranking]\nstatistic = "avg"', 29, "statistic cannot be 'avg'", "median"),
+    "a title that is a date": ('"Brain lesions 2027"', "2027-01-01", 3, "title is text, not 2027-01-01", ""),
+    "a label that is true": ("edema = 1", "edema = true", 11, "edema is a whole number, not true", ""),
+    "a threshold on the wrong side": (
+        "[ranking]",
+        "[eligibility]\nat_most = { dice_whole = 0.5 }\n\n[ranking]",
+        29,
+        "refuse the better",
+        "at_least",
+    ),
+    "better than nobody": (
+        "[ranking]",
+        '[eligibility]\nbetter_in = "all"\n\n[ranking]',
+        29,
+        "better than whom",
+        "better_than",
+    ),
     "words that are no pair": ("[ranking]", '[words]\nrow = ["scan"]\n\n[ranking]', 29, "row", ""),
 }
 
 
 def spoiled(old, new):
-    text = old.sub(new, GOOD, count=1) if isinstance(old, re.Pattern) else GOOD.replace(old, new, 1)
+    text = old.sub(new, GOOD) if isinstance(old, re.Pattern) else GOOD.replace(old, new, 1)
     assert text != GOOD
     return text
 
@@ -171,6 +220,7 @@ OF_OTHER_KINDS = {
         "mean rank",
     ),
     "a landmark that is none": ("heads", "sella = 80", "sela = 80", 17, "not measured of 'sela'", "'sella'"),
+    "a cluster of all": ("bone-age", 'cluster = "{child}"', 'cluster = "child"', 9, "for all cases", '"{child}"'),
     "a limit of no time": ("tools", "limit_seconds = 30.0", "limit_seconds = 0", 24, "limit_seconds", "greater than 0"),
     "a radius of boxes": ("boxes", "overlap = 0.3", "radius_mm = 3", 12, "by overlap", "Leave it out"),
     "too large an overlap": ("boxes", "overlap = 0.3", "overlap = 30", 12, "overlap", "less than or equal to 1"),

@@ -2,7 +2,6 @@
 
 from podium.challenges.kinds.declarations import (
     Eligibility,
-    FileNames,
     Images,
     PairedTest,
     Quantity,
@@ -12,6 +11,7 @@ from podium.challenges.kinds.declarations import (
 )
 from podium.challenges.kinds.declared import DeclaredChallenge
 from podium.challenges.kinds.detection import Candidates, DetectionChallenge
+from podium.challenges.kinds.file_names import FileNames
 from podium.challenges.kinds.making import KINDS
 from podium.challenges.kinds.patterns import Pattern
 from podium.challenges.kinds.points import LandmarkChallenge, Points, TrackingChallenge, Tracks

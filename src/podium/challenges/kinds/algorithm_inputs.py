@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from podium.challenges.kinds.declarations import FileNames
+from podium.challenges.kinds.file_names import FileNames
 from podium.challenges.kinds.patterns import Pattern
 from podium.io import csv_text, read_text, write_text
 from podium.io.answers import only_answer

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -20,7 +21,7 @@ __all__ = ["measure"]
 
 AnyPath: TypeAlias = str | Path
 Labelled: TypeAlias = Any
-"""A path, an array of labels, a label map, or a mapping from cases to arrays or label maps."""
+"""A path, an array of labels, a label map, or a mapping from cases to arrays or label maps, or a list of these."""
 _NAMED = re.compile(r"([^\s=/{}]+)=(.+)")
 
 
@@ -31,7 +32,7 @@ def measure(
     against: Sequence[AnyPath] | Mapping[str, Labelled] = (),
     labels: AnyPath | Regions | None = None,
     regions: Regions | None = None,
-    metrics: Sequence[str] = (),
+    metrics: str | Sequence[str] = (),
     tolerances_mm: Tolerances = 1.0,
     boundary: Literal["surfel", "voxel"] = "surfel",
     geometry: Literal["full", "shape"] = "full",
@@ -52,7 +53,8 @@ def measure(
     ----------
     references, predictions
         Two folders with label maps, which are paired by name; two files; two arrays or label maps; or two mappings from
-        cases to these. A path may have a name for tables before it: "ours=preds/fold_0".
+        cases to these, or two lists, whose cases are called 1, 2, … A path may have a name for tables before it:
+        "ours=preds/fold_0".
     against
         Further predictions of the same cases, to be compared with the first.
     labels
@@ -61,7 +63,8 @@ def measure(
     regions
         Names and labels of regions, in place of labels; all other labels are background.
     metrics
-        Names of metrics or of their families, or "all". By default overlap, surface and centres.
+        Names of metrics or of their families, or "all"; in one text, with commas between. By default overlap, surface
+        and centres.
     tolerances_mm
         Of surface Dice: one for all labels, or by name.
     boundary
@@ -98,6 +101,8 @@ def measure(
         said.append(text)
         say(text)
 
+    if isinstance(metrics, str):
+        metrics = [name.strip() for name in metrics.split(",") if name.strip()]
     options = MeasuringOptions(metrics, tolerances_mm, boundary, geometry)
     chosen: DatasetLabels | None = None
     if labels is not None and regions is not None:
@@ -106,7 +111,13 @@ def measure(
         chosen = read_dataset(Path(labels))
     elif labels is not None or regions is not None:
         chosen = DatasetLabels(numbered((labels if regions is None else regions) or {}))
+    if not 0 < level < 1:
+        raise InputError(f"the level is {level}, but must lie between 0 and 1, as 0.95 does")
     names = _named(predictions, against)
+    if isinstance(references, str | Path) and (
+        others := [name for name, own in names.items() if not isinstance(own, str | Path)]
+    ):
+        raise InputError(f"{others[0]} is no path, as the references are", advice="Give two of one kind")
     if not isinstance(references, str | Path):
         result = measured_arrays(references, names, chosen, options, spacing_mm, strict=regions is None, common=common)
     elif spacing_mm is not None:
@@ -126,6 +137,9 @@ def measure(
         )
     table, failures, challenge, made = result
     measured = Measurements(challenge, table, failures, tuple(names), tuple(said), made, level)
+    for doubt in measured.doubts:
+        tell(doubt)
+    measured = replace(measured, said=tuple(said))
     if out is not None:
         measured.write(out)
     return measured

@@ -43,8 +43,11 @@ def chosen_quantities(
         tolerances_mm = {target: float(tolerances_mm.get(target, 1.0)) for target in targets}
     else:
         tolerances_mm = float(tolerances_mm)
+    for tolerance in tolerances_mm.values() if isinstance(tolerances_mm, Mapping) else [tolerances_mm]:
+        if not 0 <= tolerance < math.inf:
+            raise InputError(f"a tolerance is a length in mm from 0, not {tolerance:g}")
     chosen: dict[str, Metric[..., Any]] = {}
-    for name in names or FAMILIES:
+    for name in map(str, names or FAMILIES):
         own = [metric for metric in usable if name in (metric.name, metric.family, "all")]
         if not own:
             known = [*(metric.name for metric in usable), *dict.fromkeys(metric.family for metric in usable)]
@@ -66,8 +69,6 @@ def _declared(
     own, prepared = option_types(metric)
     quantity = {"metric": metric.name, "of": targets, "decides": decides}
     quantity |= {name: value for name, value in options.items() if name in {*own, *prepared}}
-    if "tolerance_mm" in own and isinstance(options["tolerance_mm"], float):
-        quantity["title"] = f"{metric.title} {options['tolerance_mm']:g} mm"
     if (price := _price(metric)) is not None:
         quantity["failed"] = price
     if any(math.isnan(metric.empty.get(side, 0.0)) for side in ("both", "reference")):

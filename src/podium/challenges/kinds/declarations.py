@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_origin
 
 from pydantic import (
@@ -17,20 +17,17 @@ from pydantic import (
     TypeAdapter,
     ValidationError,
     WithJsonSchema,
-    field_validator,
     model_validator,
 )
 
-from podium.challenges.kinds.patterns import Pattern
 from podium.metrics.families import check_preparation, option_types
 from podium.metrics.registry import get_metric
-from podium.model import Case, InputError, Metric
+from podium.model import InputError, Metric
 from podium.model.errors import nearest
 from podium.ranking.inference.significance import Adjustment
 
 __all__ = [
     "Eligibility",
-    "FileNames",
     "Images",
     "Misdeclared",
     "PairedTest",
@@ -124,123 +121,8 @@ Costs: TypeAlias = Annotated[
     BeforeValidator(_by_target(_cost)),
     WithJsonSchema({"anyOf": [*_COST["anyOf"], {"type": "object", "additionalProperties": _COST}]}),
 ]
-Patterns: TypeAlias = Annotated[
-    tuple[Pattern, ...],
-    BeforeValidator(lambda given: (given,) if isinstance(given, str | Pattern) else given),
-    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}),
-]
 Pair: TypeAlias = tuple[str, str]
-
-
-class FileNames(DeclaredTable):
-    """How files are called, with named parts: `{subject}_{visit}_seg.nii.gz`."""
-
-    truth: Pattern
-    """The truth of a case, seen from the folder of the truth."""
-    prediction: Patterns
-    """Its prediction, seen from the folder of a team; of several, the first is the usual one."""
-    case: Pattern | None = None
-    """What a case is called; by default the usual prediction without its ending."""
-    cluster: Pattern | None = None
-    """What cases are drawn with when they are resampled, such as `{subject}`; by default each by itself."""
-    stratum: Pattern | None = None
-    """What is resampled for itself, such as `{hospital}`; by default all together."""
-    only: tuple[str, ...] = ()
-    """The names of the cases that count; by default all that are there."""
-    inputs: Patterns = ()
-    """What algorithms are given of a case, as it is, seen from the folder of inputs: for `podium run` alone."""
-
-    @field_validator("prediction")
-    @classmethod
-    def _is_called(cls, prediction: tuple[Pattern, ...]) -> tuple[Pattern, ...]:
-        if not prediction:
-            raise Misdeclared("no name of a prediction is given", advice='Write for example "{case}.nii.gz"')
-        return prediction
-
-    @model_validator(mode="after")
-    def _parts_are_known(self) -> FileNames:
-        known = self.truth.parts
-        if not known:
-            raise Misdeclared(
-                f"{self.truth} has no part that tells cases apart", "truth", advice='Write for example "{case}.nii.gz"'
-            )
-        named = {"prediction": self.prediction, "case": (self.case_name,), "cluster": (self.cluster,)}
-        named |= {"stratum": (self.stratum,), "inputs": self.inputs}
-        for key, patterns in named.items():
-            for pattern in (pattern for pattern in patterns if pattern is not None):
-                if unknown := pattern.lacks(known):
-                    raise Misdeclared(
-                        f"{{{unknown[0]}}} is no part of truth = {self.truth.text!r}",
-                        key,
-                        advice=f"Its parts are: {', '.join(known)}",
-                    )
-                if key in ("prediction", "case", "inputs") and (
-                    lost := [part for part in known if part not in pattern.parts]
-                ):
-                    raise Misdeclared(
-                        f"{pattern} does not tell cases apart that differ in {{{lost[0]}}}",
-                        key,
-                        advice=f"Name every part of truth = {self.truth.text!r}",
-                    )
-        self.check_inputs()
-        return self
-
-    def check_inputs(self) -> None:
-        """Refuse inputs that could be the truth, and answers that a folder of predictions cannot hold side by side."""
-        for pattern in self.inputs:
-            if self.truth.match(pattern.fill({part: part for part in pattern.parts})) is not None:
-                problem, advice = f"{pattern} could be a truth, which no algorithm may see", "images/{case}.nii.gz"
-                raise Misdeclared(problem, "inputs", advice=f'Name folders or endings that differ, as in "{advice}"')
-        if self.inputs and not self.answers:
-            raise Misdeclared(
-                f"answers of algorithms lie in one folder, unlike {self.prediction[0]}",
-                "inputs",
-                advice="Add a name without folders to prediction",
-            )
-
-    @property
-    def answers(self) -> tuple[Pattern, ...]:
-        """How an algorithm may call its answer: like a prediction that lies in no folder."""
-        return tuple(pattern for pattern in self.prediction if "/" not in pattern.text)
-
-    @property
-    def case_name(self) -> Pattern:
-        """What a case is called."""
-        return self.case or self.prediction[0].stem
-
-    def cases(self, folder: Path) -> list[Case]:
-        """Find the cases that count, by the files of the truth; refuse names that do not tell cases apart."""
-        cases: dict[str, Case] = {}
-        predicted: dict[str, str] = {}
-        for parts, path in self.truth.files(folder):
-            name = self.case_name.fill(parts)
-            if name in cases:
-                raise InputError(f"this and {cases[name].files[0].name} are both called {name}", path=path)
-            self.check_row(name, path, parts)
-            cases[name] = Case(name, (path,), tuple(pattern.fill(parts) for pattern in self.prediction))
-            for expected in cases[name].expected:
-                if wild := next((character for character in "*?[" if character in expected), None):
-                    raise InputError(f"{wild!r} is in a name", path=path, advice="Rename the files of this case")
-                if (other := predicted.setdefault(expected, name)) != name:
-                    raise InputError(f"{expected} would be the prediction of {other} and of {name}", path=path)
-        if not cases:
-            raise InputError(f"no file is called like {self.truth}", path=folder, advice="Is this the truth?")
-        if lost := [name for name in self.only if name not in cases]:
-            raise InputError(f"there is no case {lost[0]!r}", path=folder, advice=nearest(lost[0], cases))
-        return [cases[name] for name in sorted(self.only or cases)]
-
-    def check_row(self, row: str, path: Path, parts: Mapping[str, str] | None = None) -> None:
-        """Refuse a name that does not tell of which cluster and stratum a row is: later only its name does."""
-        if self.cluster is None and self.stratum is None:
-            return
-        try:
-            self.case_name.single_match(row, path)
-        except InputError as error:
-            if parts is None:
-                raise
-            between = next(text for text in ("-", "--", "+", "~", "=", "__") if text not in "".join(parts.values()))
-            advice = f'Write case = "{between.join(f"{{{part}}}" for part in self.case_name.parts)}" in [files]'
-            raise InputError(f"the case is called {row}, and {error.problem}", path=path, advice=advice) from None
+_IN_HEADINGS = {"percentile": "{:g} %", "tolerance_mm": "{:g} mm"}
 
 
 class Images(DeclaredTable):
@@ -323,6 +205,15 @@ class Quantity(DeclaredTable):
         """What it is called in tables."""
         return self.name or self.metric
 
+    def heading(self, metric: Metric[..., Any], targets: Iterable[str]) -> str:
+        """Return the title of the metric with the percentile or tolerance of all targets: another is another number."""
+        tolerance = inspect.signature(metric.function).parameters.get("tolerance_mm")
+        usual = {"tolerance_mm": tolerance.default} if tolerance else {}
+        options = [usual | self.options_of(target) for target in targets]
+        shared = {key: {own.get(key) for own in options} for key in _IN_HEADINGS}
+        given = {key: values.pop() for key, values in shared.items() if len(values) == 1}
+        return " ".join([metric.title, *(_IN_HEADINGS[key].format(v) for key, v in given.items() if v is not None)])
+
     def options_of(self, target: str) -> dict[str, Any]:
         """Return the options for one target."""
         chosen = {key: for_target(value, target) for key, value in self.options.items()}
@@ -398,6 +289,12 @@ class Eligibility(DeclaredTable):
     """The name of a submission that must be outperformed, such as a baseline."""
     better_in: Literal["any", "all"] = "any"
     """In how many criteria: in one at least, or in all."""
+
+    @model_validator(mode="after")
+    def _than_whom(self) -> Eligibility:
+        if "better_in" in self.model_fields_set and not self.better_than:
+            raise Misdeclared("better than whom?", "better_in", advice='Add better_than = "baseline", or leave it out')
+        return self
 
 
 class Timing(DeclaredTable):

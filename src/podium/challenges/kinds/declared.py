@@ -14,7 +14,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from podium.challenges.kinds.algorithm_inputs import FileInterface
 from podium.challenges.kinds.declarations import (
     Eligibility,
-    FileNames,
     Misdeclared,
     PairedTest,
     Quantity,
@@ -24,6 +23,7 @@ from podium.challenges.kinds.declarations import (
     Words,
     for_target,
 )
+from podium.challenges.kinds.file_names import FileNames
 from podium.challenges.kinds.refusals import problems_of
 from podium.challenges.kinds.rules_in_words import placing_words
 from podium.challenges.kinds.scoring import Criterion, Scoring
@@ -234,7 +234,7 @@ class DeclaredChallenge(Challenge):
             "undefined": quantity.absent == "leave out",
             "infinite": metric.maximum == float("inf"),
         }
-        given |= {"title": quantity.title} if quantity.title else {}
+        given["title"] = quantity.title or quantity.heading(metric, targets)
         given |= {"digits": quantity.digits} if quantity.digits is not None else {}
         return Measure.by(metric, **(given | changes))
 

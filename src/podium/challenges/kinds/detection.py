@@ -205,7 +205,7 @@ class DetectionChallenge(DeclaredChallenge):
         try:
             self.read(prediction, "score")
         except InputError as error:
-            return [error.problem]
+            return [error.with_advice]
         return []
 
     # Measures.

@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from unicodedata import combining, normalize
 
-from podium.challenges.kinds.proposals import Proposal, look_at_label_maps, look_at_table, look_at_tables
+from podium.challenges.kinds.proposals import UNNAMED, Proposal, look_at_label_maps, look_at_table, look_at_tables
 from podium.challenges.kinds.toml_files import DEFAULT_KIND, parse_challenge
 from podium.challenges.kinds.toml_writing import toml_key, toml_value
 from podium.model import InputError
@@ -29,10 +30,11 @@ def plain_name(text: str) -> str:
 
     Examples
     --------
-    >>> plain_name("Brain lesions, 2027!")
-    'brain-lesions-2027'
+    >>> plain_name("Läsionen im Hirn, 2027!")
+    'lasionen-im-hirn-2027'
     """
-    return re.sub(r"[^a-z0-9_]+", "-", text.lower()).strip("-_") or "my-challenge"
+    without_accents = "".join(letter for letter in normalize("NFKD", text.casefold()) if not combining(letter))
+    return re.sub(r"[^a-z0-9_]+", "-", without_accents).strip("-_") or "my-challenge"
 
 
 def draft_challenge(
@@ -62,6 +64,11 @@ def draft_challenge(
     >>> parse_challenge(draft.text).labels
     {'tumor': 1}
     """
+    if name != plain_name(name):
+        raise InputError(
+            f"a name has small letters, digits, - and _ only, not {name!r}",
+            advice=f"Call it {plain_name(name)}; --title is for people",
+        )
     if kind not in DRAFTED:
         raise InputError(f"there is no kind {kind!r}", advice=nearest(kind, DRAFTED))
     if labels and kind != DEFAULT_KIND:
@@ -123,7 +130,7 @@ def _segmentation(proposal: Proposal) -> str:
         if (proposal.regions)
         else f"# [regions]                   # several labels as one\n# whole = {toml_value(names)}\n"
     )
-    targets = list(proposal.regions) or names
+    targets = [*proposal.regions, *(name for name in names if not (proposal.regions and UNNAMED.fullmatch(name)))]
     return f"""{_files(proposal, "nii.gz")}
 [labels]                      # the number of each; 0 is background
 {_lines(labels)}

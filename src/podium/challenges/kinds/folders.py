@@ -67,7 +67,10 @@ class PairedFolders:
             _check_single(place, pairing, patterns)
         pairing = replace(pairings[0], prediction=tuple(patterns))
         only = sorted({case for own in pairings for case in own.pairs}) if common else ()
-        return options.challenge(regions, pairing=pairing, strict=strict and chosen is not None, only=only)
+        if any(file.endswith(".png") for own in pairings for two in own.pairs.values() for file in two):
+            self._tell("A PNG knows no size of pixels: what is called mm is counted in pixels.")
+        title = f"Measured against {self._references.resolve().name}"
+        return options.challenge(regions, pairing=pairing, strict=strict and chosen is not None, only=only, title=title)
 
     def measured(
         self, challenge: SegmentationChallenge, *, out: Path | None, jobs: int | None, **given: Any

@@ -18,8 +18,8 @@ from podium.run import Run
 
 __all__ = ["MeasuringOptions", "Regions", "TableOfPairs", "every_label", "listed", "numbered", "usable"]
 
-Regions: TypeAlias = Mapping[str, int | Sequence[int]]
-"""Labels by name: a number, or several."""
+Regions: TypeAlias = Mapping[str, int | Sequence[int]] | Sequence[int]
+"""Labels by name: a number, or several; or numbers alone."""
 _MOST_LABELS = 256
 
 
@@ -53,9 +53,14 @@ def numbered(regions: Regions) -> dict[str, tuple[int, ...]]:
     """Return regions as numbers, checked."""
     if not regions:
         raise InputError("there are no labels", advice="Give one at least: {'liver': 1}")
+    if not isinstance(regions, Mapping):
+        try:
+            regions = {str(number): number for number in regions}
+        except TypeError:
+            raise InputError(f"labels are {regions!r}", advice="Give names and numbers: {'liver': 1}") from None
     result: dict[str, tuple[int, ...]] = {}
     for name, given in regions.items():
-        members = (given,) if isinstance(given, int) else tuple(given)
+        members = tuple(given) if isinstance(given, Sequence | np.ndarray) else (given,)
         if not members or not all(isinstance(n, int | np.integer) and n >= 1 for n in members):
             raise InputError(f"{name!r} is {given!r}", advice="Labels are whole numbers from 1: {'liver': 1}")
         called = str(name).replace("/", "-")

@@ -94,8 +94,8 @@ class Measurements:
     def summary(self) -> pl.DataFrame:
         """One line for each prediction, label and metric.
 
-        How many cases have a value, their mean with its interval, median, standard deviation, least and greatest value;
-        in how many cases the reference, or the prediction, is empty, and how many predictions are missing or cannot be
+        The mean with its interval, median, standard deviation, least and greatest value, and of how many cases; in how
+        many cases the reference, or the prediction, is empty, and how many predictions are missing or cannot be
         used.
         """
         lines = []
@@ -114,7 +114,7 @@ class Measurements:
             low, high = _ends(rows, ranges, self.level)
             for measure, values, *ends in zip(self.challenge.measures, rows, low, high, strict=True):
                 lines.append((name, label, measure.name, *_statistics(values, ends), *counts.values()))
-        statistics = ("values", "mean", "low", "high", "median", "deviation", "minimum", "maximum")
+        statistics = ("mean", "low", "high", "median", "deviation", "minimum", "maximum", "values")
         return pl.DataFrame(
             lines,
             schema=["prediction", "label", "metric", *statistics, *counts],
@@ -170,6 +170,25 @@ class Measurements:
         schema = ("prediction", "other", "label", "metric", "cases", "difference", "low", "high", "better", "worse")
         return pl.DataFrame(lines, schema=[*schema, "equal", "p"], orient="row", infer_schema_length=None)
 
+    @cached_property
+    def doubts(self) -> tuple[str, ...]:
+        """What looks like a mistake: labels that no reference has, or no prediction, though their values look fine."""
+        volumes = self.cases.group_by("prediction", "label", maintain_order=True).agg(
+            pl.col(*ALWAYS).sum(), n=pl.col(ALWAYS[0]).count()
+        )
+        seen = {(name, label): (truth > 0, guess > 0) for name, label, truth, guess, n in volumes.iter_rows() if n}
+        doubts = []
+        for label in self.labels:
+            own = {name: seen[name, label] for name in self.names if (name, label) in seen}
+            if own and not any(map(any, own.values())):
+                doubts.append(f"{label} is in no reference and in no prediction, so that its values say nothing.")
+            elif own and not any(truth for truth, _ in own.values()):
+                doubts.append(f"{label} is in no reference. Are labels numbered alike?")
+            else:
+                lacking = [name for name, (_, guess) in own.items() if not guess]
+                doubts += [f"{label} is in no prediction of {name}. Are labels numbered alike?" for name in lacking]
+        return tuple(doubts)
+
     def to_frame(self) -> pl.DataFrame:
         """Return every value: `cases`."""
         return self.cases
@@ -208,8 +227,9 @@ class Measurements:
         return self.summary._repr_html_()
 
     def __repr__(self) -> str:
-        cases = self.cases["case"].n_unique()
-        return f"<Measurements of {', '.join(self.names)}: {cases} cases, {len(self.labels)} labels>"
+        cases, labels = self.cases["case"].n_unique(), len(self.labels)
+        counts = f"{cases} case{'s' * (cases != 1)}, {labels} label{'s' * (labels != 1)}"
+        return f"<Measurements of {', '.join(self.names)}: {counts}; .summary has the means>"
 
 
 def _ends(rows: Floats, ranges: Sequence[tuple[float, float]], level: float) -> tuple[Floats, Floats]:
@@ -245,14 +265,14 @@ def _settled(values: Floats, low: float, high: float, limits: tuple[float, float
 
 
 def _statistics(values: Floats, ends: Sequence[float]) -> tuple[float | int | None, ...]:
-    """Return count, mean, interval, median, deviation, least and greatest; nothing of what there is no value of."""
+    """Return mean, interval, median, deviation, least, greatest and count; nothing of what there is no value of."""
     known = values[~np.isnan(values)]
     if not known.size:
-        return (0, *(None,) * 7)
+        return (*(None,) * 7, 0)
     low, high = map(_number, ends)
     deviation = float(known.std(ddof=1)) if known.size > 1 and np.isfinite(known).all() else None
     median, least, most = float(np.median(known)), float(known.min()), float(known.max())
-    return known.size, float(known.mean()), low, high, median, deviation, least, most
+    return float(known.mean()), low, high, median, deviation, least, most, known.size
 
 
 def _won(one: Floats, two: Floats, measure: Measure) -> tuple[int | None, int | None, int | None]:

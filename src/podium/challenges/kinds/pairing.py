@@ -17,9 +17,10 @@ from podium.model.errors import shortened
 
 __all__ = ["LabelFiles", "Pairing", "pair_folders"]
 
-_SEPARATOR = re.compile(r"[_\-. /]")
+_SEPARATOR = re.compile(r"[_\-–. /]+")
 _MOST_TRIED = 4
 _DEPTH = 2
+_PICTURE = ".png"
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,9 @@ class LabelFiles:
 
     @classmethod
     def within(cls, folder: Path, ending: str = "") -> LabelFiles:
-        """Find the label maps of a folder, or where it has none, those of the folders in it; of one ending if given.
+        """Find the label maps of a folder, or where it has none, those of the folders in it.
+
+        An ending, such as .nii.gz or _seg.nii.gz, leaves the others out. Pictures beside other label maps are previews.
 
         Raises
         ------
@@ -50,17 +53,22 @@ class LabelFiles:
             endings: dict[str, tuple[str, ...]] = {}
             for name in names:
                 own = _ending_of(name)
-                if own and ending in ("", own) and not any(part.startswith(".") for part in name.split("/")):
+                if own and name.endswith(ending) and not any(part.startswith(".") for part in name.split("/")):
                     stem = name.removesuffix(own)
                     endings[stem] = (*endings.get(stem, ()), own)
+            others = {
+                stem: maps
+                for stem, every in endings.items()
+                if (maps := tuple(one for one in every if one != _PICTURE))
+            }
             if endings:
-                return cls(folder, endings)
+                return cls(folder, others or endings)
         kinds = Counter("".join(Path(path.name).suffixes[-2:]) for path in folder.iterdir() if path.is_file())
         there = f" (there are {shortened(sorted(kind or 'files without an ending' for kind in kinds), most=4)})"
         raise InputError(
-            f"no label map is here{there if kinds else ''}",
+            f"no label map {f'that ends in {ending} ' if ending else ''}is here{there if kinds else ''}",
             path=folder,
-            advice=f"Label maps end in {ending or ', '.join(SUFFIXES)}",
+            advice=f"Label maps end in {', '.join(SUFFIXES)}",
         )
 
     def called(self, stem: str) -> str:
@@ -145,7 +153,8 @@ def pair_folders(references: LabelFiles, predictions: Sequence[LabelFiles]) -> l
             raise InputError(
                 f"no reference and prediction have a name in common: {references.called(own[0])} is in "
                 f"{references.folder}, {files.called(next(iter(files.endings)))} in {files.folder}",
-                advice="Name both alike, as case_1.nii.gz; only beginnings and endings such as _seg may differ",
+                advice="Name both alike, as case_1.nii.gz; only beginnings and endings such as _seg may differ; where "
+                "other images lie beside the references, say which: --ending _seg.nii.gz",
             )
     return [_paired(references, files, one, *two) for two, files in zip(best, predictions, strict=True)]
 

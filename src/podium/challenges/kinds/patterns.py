@@ -50,6 +50,8 @@ class Pattern:
             raise ValueError(
                 f"{wild!r} is in {self.text!r}; what differs from case to case is a part, such as {{case}}"
             )
+        if side := re.search(r"\{\w*\}\{\w*\}", self.text):
+            raise ValueError(f"nothing parts {side[0]}, so that no name tells where one ends; join them, or write a _")
         if odd := [part for part in _PART.findall(self.text) if not part.isidentifier()]:
             raise ValueError(f"{{{odd[0]}}} is no name of a part; take letters, digits and _, as in {{subject}}")
 

@@ -88,13 +88,15 @@ def _each_file(
 
 
 def _segmentation(challenge: Any, folder: Path, cases: int, seed: int) -> None:
-    shape = _SHAPE[: challenge.images.dimensions or 3]
+    pictures = any(str(own).endswith(".png") for own in (challenge.files.truth, *challenge.files.prediction))
+    shape = _SHAPE[: 2 if pictures else challenge.images.dimensions or 3]
+    spacing = 1.0 if pictures else _SPACING[: len(shape)]
     numbers = sorted(challenge.labels.values())
 
     def write(path: Path, generator: Generator, error: float | None) -> None:
         images = {name: _anatomy(generator, shape, numbers, error) for name in challenge.images.arrays or [""]}
         if not challenge.images.arrays:
-            write_label_map(path, LabelMap.from_array(images[""], spacing=_SPACING[: len(shape)]))
+            write_label_map(path, LabelMap.from_array(images[""], spacing=spacing))
             return
         with h5py.File(path, "w") as file:
             for name, array in images.items():

@@ -101,7 +101,7 @@ class PointsChallenge(DeclaredChallenge):
         try:
             guess = self.read(prediction)
         except InputError as error:
-            return [error.problem]
+            return [error.with_advice]
         return [
             f"there are no finite coordinates for {target!r}"
             for target in self._measured

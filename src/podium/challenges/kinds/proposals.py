@@ -16,8 +16,10 @@ from podium.challenges.kinds.patterns import Pattern
 from podium.io import SUFFIXES, read_label_map, read_text
 from podium.model import InputError
 
-__all__ = ["Proposal", "look_at_label_maps", "look_at_table", "look_at_tables", "proposed_patterns"]
+__all__ = ["UNNAMED", "Proposal", "look_at_label_maps", "look_at_table", "look_at_tables", "proposed_patterns"]
 
+UNNAMED = re.compile(r"label_\d+")
+"""What labels are called that have no name."""
 _MOST_FILES = 20_000
 _MOST_READ = 10
 _MOST_LABELS = 64
@@ -140,15 +142,22 @@ def _number(text: str) -> float:
 
 
 def _alike(folder: Path, endings: Collection[str] = tuple(SUFFIXES)) -> list[list[str]]:
-    """Return names of files of one sort: called like labels, in few folders, and many, first."""
+    """Return names of files of one sort: called like labels, in few folders, and many, first; pictures last."""
     groups: dict[tuple[bool, int, str], list[str]] = {}
     for path in islice(_files(folder, endings), _MOST_FILES):
         name = path.relative_to(folder).as_posix()
         last = name.rpartition("/")[2]
         words = re.sub(r"\d+", "#", last) if "/" in name else _ending(name)
         groups.setdefault((_LABELS.search(_stem(last)) is None, name.count("/"), words), []).append(name)
-    ordered = sorted(groups.items(), key=lambda group: (group[0][:2], -len(group[1]), group[0]))
+    ordered = sorted(
+        groups.items(), key=lambda group: (_is_picture(group[1][0]), group[0][:2], -len(group[1]), group[0])
+    )
     return [sorted(names) for _, names in ordered]
+
+
+def _is_picture(name: str) -> bool:
+    """Return whether a file may be a preview of another."""
+    return name.lower().endswith(".png")
 
 
 def _labelled(names: Sequence[str]) -> tuple[bool, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date, time
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -38,7 +39,7 @@ def problems_of(model: type[BaseModel], error: ValidationError) -> list[Misdecla
 
 
 def _refusal(model: type[BaseModel], detail: Any) -> Misdeclared:
-    at, given, kind = tuple(detail["loc"]), detail.get("input"), detail["type"]
+    at, given, kind = _place(detail["loc"]), detail.get("input"), detail["type"]
     cause = detail.get("ctx", {}).get("error")
     if isinstance(cause, Misdeclared):
         return Misdeclared(cause.problem, *at, *cause.at, advice=cause.advice, misspelt=cause.misspelt)
@@ -54,12 +55,27 @@ def _refusal(model: type[BaseModel], detail: Any) -> Misdeclared:
         short = f"{key} has too few entries"
         return Misdeclared(short if isinstance(at[-1], int) else f"{key!r} is missing", *at, advice="Add it")
     if kind == "literal_error":
-        return Misdeclared(f"{key} cannot be {given!r}", *at, advice=_choices(str(given), detail["ctx"]["expected"]))
+        return Misdeclared(
+            f"{key} cannot be {_written(given)}", *at, advice=_choices(str(given), detail["ctx"]["expected"])
+        )
     if kind == "too_short":
         return Misdeclared(f"{key} is empty", *at, advice="Name one at least")
     if kind in _PLAIN:
-        return Misdeclared(f"{key} is {_PLAIN[kind]}, not {given!r}", *at)
+        advice = f'Write ["{given}"]' if _PLAIN[kind] == "a list" and isinstance(given, str) else ""
+        return Misdeclared(f"{key} is {_PLAIN[kind]}, not {_written(given)}", *at, advice=advice)
     return Misdeclared(f"{key}: {detail['msg'][:1].lower()}{detail['msg'][1:]}", *at)
+
+
+def _place(steps: tuple[str | int, ...]) -> tuple[str | int, ...]:
+    """Return a place in the declaration, without the names that pydantic gives to alternatives."""
+    return tuple(step for step in steps if isinstance(step, int) or "[" not in step)
+
+
+def _written(value: Any) -> str:
+    """Return a value as it stands in TOML, where Python writes it otherwise."""
+    return (
+        str(value).lower() if isinstance(value, bool) else str(value) if isinstance(value, date | time) else repr(value)
+    )
 
 
 def _choices(given: str, expected: str) -> str:

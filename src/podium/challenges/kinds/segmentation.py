@@ -14,12 +14,13 @@ from pydantic import Field, field_validator
 from podium.challenges.kinds.declarations import Images, Misdeclared, Quantity, WholeNumber
 from podium.challenges.kinds.declared import DeclaredChallenge
 from podium.challenges.kinds.grids import check_grid
-from podium.io import read_label_map
+from podium.io import SUFFIXES, read_label_map
 from podium.io.arrays import content, dataset, open_hdf5
 from podium.metrics.families import option_types, preparation_of
 from podium.metrics.mixups import image_doubts, volume_doubts
 from podium.model import Case, Direction, InputError, LabelMap, Measure, Metric, Panel, Slices, Status, Value, View
 from podium.model.errors import nearest
+from podium.model.labelmap import LARGEST_LABEL
 from podium.model.measure import Cost
 from podium.model.planes import disputed_plane, window
 
@@ -77,8 +78,9 @@ class SegmentationChallenge(DeclaredChallenge):
     def _distinct(cls, labels: Mapping[str, int]) -> Mapping[str, int]:
         names: dict[int, str] = {}
         for name, number in labels.items():
-            if not number > 0:
-                raise Misdeclared(f"label {name!r} is {number}, and labels are whole numbers from 1", name)
+            if not 0 < number <= LARGEST_LABEL:
+                problem = f"label {name!r} is {number}, and labels are whole numbers from 1 to {LARGEST_LABEL}"
+                raise Misdeclared(problem, name)
             if number in names:
                 problem = f"{names[number]!r} and {name!r} are both {number}"
                 raise Misdeclared(problem, name, advice="Give each its own number")
@@ -86,7 +88,12 @@ class SegmentationChallenge(DeclaredChallenge):
         return labels
 
     def model_post_init(self, context: Any, /) -> None:
-        """Refuse regions of labels that do not exist, too."""
+        """Refuse regions of labels that do not exist, too, and files that no reader is there for."""
+        if type(self).read is SegmentationChallenge.read and not self.images.arrays:
+            for key, patterns in (("truth", (self.files.truth,)), ("prediction", self.files.prediction)):
+                if strange := next((own.text for own in patterns if not own.text.endswith(SUFFIXES)), None):
+                    problem = f"{strange} does not end like a label map"
+                    raise Misdeclared(problem, "files", key, advice=f"Label maps end in {', '.join(SUFFIXES)}")
         for table, names in (("labels", self.labels), ("regions", self.regions)):
             if divided := next((name for name in names if "/" in name), None):
                 raise Misdeclared(f"{divided!r} has a /, which parts images and regions", table, divided)
@@ -244,7 +251,7 @@ class SegmentationChallenge(DeclaredChallenge):
 
     def check_grid(self, truth: LabelMap, guess: LabelMap, path: Path) -> str:
         """Refuse a prediction on another grid; return a warning where one is accepted."""
-        other = 'geometry = "shape" in [images]'
+        other = 'geometry "shape"'
         return check_grid(truth, guess, path, geometry=self.images.geometry, otherwise=other)
 
     def _unusable(self, row: str, image: str, reason: str) -> list[Value]:
@@ -304,7 +311,7 @@ class SegmentationChallenge(DeclaredChallenge):
             try:
                 self.read(prediction, image)
             except InputError as error:
-                problems.append(error.problem)
+                problems.append(error.with_advice)
         return list(dict.fromkeys(problems))
 
     def doubts(self, case: Case | None, truth: LabelMaps | None, prediction: Path) -> list[str]:  # noqa: ARG002  # what every challenge is given

@@ -51,7 +51,11 @@ def _check_targets(challenge: DeclaredChallenge, at: Place, quantity: Quantity) 
             "metric",
             advice=f"For {challenge.kind} there are: {usable}",
         )
-    for target in quantity.of:
+    if "of" in quantity.model_fields_set and not quantity.of:
+        raise Misdeclared("it is measured of nothing", *at, "of", advice="Name some, or leave it out")
+    for number, target in enumerate(quantity.of):
+        if target in quantity.of[:number]:
+            raise Misdeclared(f"{target!r} is there twice", *at, "of", advice="Name each once")
         if target not in challenge.targets:
             advice = nearest(target, challenge.targets)
             raise Misdeclared(f"there is nothing called {target!r} to measure", *at, "of", advice=advice)
@@ -64,8 +68,9 @@ def _check_targets(challenge: DeclaredChallenge, at: Place, quantity: Quantity) 
                 advice = nearest(target, targets)
                 raise Misdeclared(f"this is not measured of {target!r}", *at, key, target, advice=advice)
         left = [target for target in targets if target not in table]
-        if left and key == "failed":
-            raise Misdeclared(f"what a failed case costs is left open for {left[0]!r}", *at, key, advice="Add it")
+        if left and key != "weight":
+            lacking = "what a failed case costs" if key == "failed" else key
+            raise Misdeclared(f"{lacking} is left open for {left[0]!r}", *at, key, advice="Add it")
 
 
 def _check_decision(at: Place, quantity: Quantity, metric: Metric[..., Any], challenge: DeclaredChallenge) -> None:
@@ -179,6 +184,11 @@ def check_ranking(challenge: DeclaredChallenge) -> None:
             at = ("eligibility", key, name)
             if name not in columns:
                 raise Misdeclared(f"there is no column {name!r}", *at, advice=nearest(name, columns))
+            wrong = Direction.LOWER if key == "at_least" else Direction.HIGHER
+            if columns[name].direction is wrong:
+                other = "at_most" if key == "at_least" else "at_least"
+                problem = f"{name} is better when {wrong.value.split()[0]}, so that {key} would refuse the better"
+                raise Misdeclared(problem, *at, advice=f"Write {other}")
             low, high = columns[name].minimum, columns[name].maximum
             if not low <= limit <= high:
                 advice = f"{name} lies from {low:g} to {high:g}"

@@ -12,9 +12,10 @@ import numpy as np
 from pydantic import model_validator
 
 from podium.challenges.kinds.algorithm_inputs import FileInterface, LineInterface
-from podium.challenges.kinds.declarations import DeclaredTable, FileNames, Misdeclared, Names, Quantity, Truth
+from podium.challenges.kinds.declarations import DeclaredTable, Misdeclared, Names, Quantity, Truth
 from podium.challenges.kinds.declared import DeclaredChallenge
 from podium.challenges.kinds.exclusive import MAY_IMPROVE, is_joint, joint_sides, read_one_of
+from podium.challenges.kinds.file_names import FileNames
 from podium.challenges.kinds.patterns import Pattern
 from podium.challenges.kinds.scoring import Criterion
 from podium.io.tables import read_csv
@@ -64,6 +65,8 @@ class TableFiles(FileNames):
             if own is not None and (unknown := own.lacks(known)):
                 problem = f"{{{unknown[0]}}} is no part of case = {self.case_name.text!r}"
                 raise Misdeclared(problem, key, advice=f"Its parts are: {', '.join(known)}")
+            if own is not None and not own.parts:
+                self.refuse_constant(key, own, known)
         for pattern in self.inputs:
             if sorted(pattern.parts) != sorted(known):
                 problem = f"{pattern} has not the parts of case = {self.case_name.text!r}"
@@ -178,7 +181,7 @@ class TableChallenge(DeclaredChallenge):
         try:
             guess = self.read(prediction)
         except InputError as error:
-            return [error.problem]
+            return [error.with_advice]
         problems = []
         wanted = self.load(case)[self.targets[0]] if case is not None and case.files else None
         for target, numbers in guess.items():

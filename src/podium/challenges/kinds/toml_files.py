@@ -30,6 +30,7 @@ TABLES = {"quantities": "measure", "timing": "time", "variants": "editions"}
 _KEYWORDS = {table: keyword for keyword, table in TABLES.items()}
 _BESIDES = ("edition", "emphasis")
 _WHERE = re.compile(r" \(at line (\d+), column \d+\)")
+_MEASURE = re.compile(r"\s*\[+\s*measure\s*\]+")
 _EXAMPLES = {
     "files": '[files], with truth = "{case}.nii.gz" and prediction = "{case}.nii.gz"',
     "quantities": '[[measure]], with metric = "dice" and failed = 0',
@@ -169,5 +170,16 @@ def _no_toml(message: str, text: str, path: str | Path) -> InputError:
     return InputError(
         f"line {line}: this is not TOML ({what[:1].lower()}{what[1:]})",
         path=path,
-        advice="Write key = value, text in quotes, and tables as [files]; twice the same key or table is an error",
+        advice=_way_to_write(text.split("\n")[line - 1] if line <= text.count("\n") + 1 else ""),
     )
+
+
+def _way_to_write(line: str) -> str:
+    """Advise on a line that is no TOML."""
+    if any(quote in line for quote in "“”„‘’«»"):
+        return 'Take plain quotes: "'
+    if _MEASURE.match(line):
+        return "Write [[measure]], in two brackets, for every measure"
+    if (key := line.partition("=")[0].strip()) and not key.isascii() and "#" not in key:
+        return f'Put a key with such letters into quotes: "{key}"'
+    return "Write key = value, text in quotes, and tables as [files]; twice the same key or table is an error"

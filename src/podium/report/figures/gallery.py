@@ -187,6 +187,7 @@ _KINDS = (
         "Each case is a line from its first to its last, and each dot the value with which a submission took that "
         "place. The bars count in how many cases each submission took each place.",
         of_run.draw_podium_plot,
+        of_run.has_a_field,
     ),
     FigureKind(
         "ranking_heatmap",
@@ -194,6 +195,7 @@ _KINDS = (
         "Each row tells in how many cases a submission took the first, the second … place. Dark cells on the "
         "diagonal belong to those who hold their place in most cases.",
         of_run.draw_ranking_heatmap,
+        of_run.has_a_field,
     ),
     FigureKind(
         "places",
@@ -226,7 +228,7 @@ _KINDS = (
         "The same places, one panel a submission: a blob for each place by each {criterion}, larger where more "
         "resamples gave it. The dotted line is the published place.",
         of_criteria.draw_places_by_submission,
-        of_criteria.has_several,
+        of_criteria.has_several_in_a_field,
     ),
     FigureKind(
         "criteria_compared",
@@ -243,7 +245,7 @@ _KINDS = (
         "Those that join further left give more similar rankings. Distance: Spearman's footrule per competitor, equals "
         "sharing the mean rank; groups are joined by the average distance of their members.",
         of_criteria.draw_dendrogram,
-        of_criteria.has_several,
+        of_criteria.has_several_in_a_field,
     ),
     FigureKind(
         "lines_over_schemes",
@@ -258,6 +260,7 @@ _KINDS = (
         "Kendall's τ compares other rankings with the published one: 1 is the same order, 0 none in common, −1 the "
         "reverse. The wider the shape, the more rankings agree that well; the stroke is the median.",
         of_run.draw_tau_violin,
+        of_run.has_a_field,
     ),
     FigureKind(
         "significance_map",

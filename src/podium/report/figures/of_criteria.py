@@ -12,17 +12,22 @@ from podium.ranking import AVERAGE_RANK, CriterionPlaces, criterion_distances
 from podium.report.characterisation import characterise, criteria_of, judged_by
 from podium.report.data import ReportData
 from podium.report.figures import by_criterion
-from podium.report.figures.of_run import Drawn, Nothing
+from podium.report.figures.of_run import Drawn, Nothing, has_a_field
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["has_several"]
+__all__ = ["has_several", "has_several_in_a_field"]
 
 
 def has_several(data: ReportData) -> bool:
     """Return whether a ranking is made of several."""
     return len(data.rule.published.criteria) > 1
+
+
+def has_several_in_a_field(data: ReportData) -> bool:
+    """Return whether a ranking is made of several, and more than two are ranked."""
+    return has_several(data) and has_a_field(data)
 
 
 def _lacking(data: ReportData) -> Nothing | None:

@@ -16,7 +16,7 @@ from podium.report.figures import against_people, cases, heatmaps, ranks, values
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Drawn", "Nothing", "has_several_measures", "knows_runs"]
+__all__ = ["Drawn", "Nothing", "has_a_field", "has_several_measures", "knows_runs"]
 
 PANELS = 4
 """Side by side in one figure."""
@@ -37,6 +37,11 @@ Drawn: TypeAlias = "list[tuple[str, Figure]] | Nothing"
 def knows_runs(data: ReportData) -> bool:
     """Return whether there may be times and people, of which a table knows nothing."""
     return data.challenge is not None
+
+
+def has_a_field(data: ReportData) -> bool:
+    """Return whether places tell more than who of two is better, which other figures show, or than nothing, of one."""
+    return len(data.competitors) not in (1, 2)
 
 
 def has_several_measures(data: ReportData) -> bool:
