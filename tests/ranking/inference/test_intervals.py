@@ -338,3 +338,13 @@ def test_intervals_of_huge_and_tiny_values(scale):
     plain, scaled = mean_intervals(SKEWED), mean_intervals(SKEWED * scale)
     for end, own in zip(plain, scaled, strict=True):
         np.testing.assert_allclose(own / scale, end, rtol=1e-9)
+
+
+@pytest.mark.parametrize("near", [0.0, 1e-12, 1e-6, 1e-3])
+def test_an_end_that_only_nearness_would_set_is_none(near):
+    """Of few values, of which most are nearly one, resamples see next to no spread: no end, however near they are."""
+    rows = np.array([[0.0, near, 2 * near, 3 * near, 9.0]])
+    estimate, low, high = (end.item() for end in mean_intervals(rows))
+    error = rows.std(ddof=1) / np.sqrt(rows.size)
+    assert high == np.inf
+    assert estimate - 100 * error <= low < estimate

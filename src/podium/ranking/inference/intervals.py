@@ -30,6 +30,8 @@ COVERAGE: dict[Method, str] = {
 """What each method keeps of its promise, from the simulation in the tests."""
 
 
+_NO_SCALE = 100.0
+"""Studentised shifts beyond this come from resamples that saw next to no spread."""
 _LARGE = 2**22
 """Of more influences than these, sums are computed with seven digits."""
 
@@ -272,10 +274,12 @@ def bootstrap_t_ends(
 
     With clusters of unequal size, `sizes`, they reach at least as far as those of Student's t with as many degrees of
     freedom as clusters of one size would have that tell as much, less one: few large clusters decide, and resamples of
-    them are alike.
+    them are alike. Where so many resamples hold nearly one case alone that an end would be set by how near, there is no
+    end.
     """
     share = tail(level, units)
-    far, near = quantiles(t, np.array([[1 - share], [share]]) * np.ones(len(estimate)))
+    ends = quantiles(t, np.array([[1 - share], [share]]) * np.ones(len(estimate)))
+    far, near = np.where(np.abs(ends) > _NO_SCALE, np.copysign(np.inf, ends), ends)
     with np.errstate(invalid="ignore", over="ignore"):
         low, high = (np.where(error > 0, estimate - end * error, estimate) for end in (far, near))
     if sizes is not None:
