@@ -115,7 +115,9 @@ def measure(
         failed = _tell_failures(measured)
         if out is not None:
             whole = measured.run is not None
-            more = f"; podium rank {out} and podium report {out} go on from here" if whole else ""
+            more = (
+                f"; podium rank {out} and podium report {out} go on from here" if whole else "; one case ranks nobody"
+            )
             say(f"Every value is in {out / 'cases.csv'}, means in summary.csv{more}.")
         elif not as_json:
             rest = len(measured.challenge.measures) - len(measured.deciding)

@@ -69,6 +69,16 @@ def test_labels_are_called_as_in_the_dataset(tmp_path, labels):
     assert {quantity.of for quantity in challenge.quantities} == {named}
 
 
+def test_what_is_ignored_is_a_label_that_is_not_measured(tmp_path):
+    write_labels(tmp_path / "labelsTr" / "x_1.nii.gz", lesion(1))
+    (tmp_path / "dataset.json").write_text(json.dumps({"labels": {"background": 0, "core": 1, "ignore": 2}}))
+    proposal = look_at_label_maps(tmp_path / "labelsTr")
+    assert proposal.labels == {"core": 1, "label_2": 2}
+    assert any("What it ignores is label_2" in remark for remark in proposal.remarks)
+    challenge = parse_challenge(draft_challenge("a", truth=tmp_path / "labelsTr").text)
+    assert {quantity.of for quantity in challenge.quantities} == {("core",)}
+
+
 def test_pictures_beside_label_maps_are_previews(tmp_path):
     for number in range(3):
         write_labels(tmp_path / f"case{number}.nii.gz", lesion(number))
@@ -88,7 +98,7 @@ def test_what_suggests_nothing_is_said(tmp_path):
     write_labels(tmp_path / "image.nii.gz", np.zeros((4, 4, 4), int))
     assert look_at_label_maps(tmp_path).labels == {"structure": 1}
     (tmp_path / "dataset.json").write_text("[]")
-    with pytest.raises(InputError, match=r"no dataset.json of nnU-Net"):
+    with pytest.raises(InputError, match=r"it holds no labels"):
         look_at_label_maps(tmp_path)
 
 

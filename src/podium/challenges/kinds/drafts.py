@@ -130,7 +130,7 @@ def _segmentation(proposal: Proposal) -> str:
         if (proposal.regions)
         else f"# [regions]                   # several labels as one\n# whole = {toml_value(names)}\n"
     )
-    targets = [*proposal.regions, *(name for name in names if not (proposal.regions and UNNAMED.fullmatch(name)))]
+    targets = [*proposal.regions, *(name for name in names if not UNNAMED.fullmatch(name))] or names
     return f"""{_files(proposal, "nii.gz")}
 [labels]                      # the number of each; 0 is background
 {_lines(labels)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import math
 import re
 from collections import Counter
@@ -12,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
+from podium.challenges.kinds.nnunet import DatasetLabels, dataset_near, read_dataset
 from podium.challenges.kinds.patterns import Pattern
 from podium.io import SUFFIXES, read_label_map, read_text
 from podium.model import InputError
@@ -196,30 +196,27 @@ def _labels_in(paths: Sequence[Path]) -> list[int]:
 
 def _named(truth: Path, numbers: Sequence[int]) -> tuple[dict[str, int], dict[str, list[str]], str]:
     """Return names of labels and regions: those of nnU-Net's dataset.json, or such as label_1."""
-    for path in (truth / "dataset.json", truth.parent / "dataset.json"):
-        if path.is_file():
-            labels, regions = _of_dataset(path)
-            if set(numbers) <= set(labels.values()):
-                return labels, regions, f"Labels are called as in {path.name}."
+    if path := dataset_near(truth):
+        labels, regions, remark = _of_dataset(read_dataset(path))
+        if set(numbers) <= set(labels.values()):
+            return labels, regions, f"Labels are called as in {path.name}.{remark}"
     if not numbers:
         return {"structure": 1}, {}, "Every file is empty; say which labels there are."
     return {f"label_{number}": number for number in numbers}, {}, "Give labels the names that participants know."
 
 
-def _of_dataset(path: Path) -> tuple[dict[str, int], dict[str, list[str]]]:
-    """Return labels and regions; in nnU-Net's first version, names and numbers stand the other way round."""
-    try:
-        given = dict(json.loads(read_text(path))["labels"])
-        if all(key.isdigit() for key in given):
-            given = {name: int(number) for number, name in given.items()}
-        members = {_plain(name): own if isinstance(own, list) else [int(own)] for name, own in given.items()}
-    except (ValueError, KeyError, TypeError):
-        raise InputError("this is no dataset.json of nnU-Net", path=path, advice="Move it elsewhere") from None
-    known = {own[0]: name for name, own in members.items() if len(own) == 1 and own[0] > 0}
-    for number in sorted({number for own in members.values() for number in own} - {0}):
+def _of_dataset(dataset: DatasetLabels) -> tuple[dict[str, int], dict[str, list[str]], str]:
+    """Return labels, regions, and what is to be known of them; numbers that only regions have are called label_3."""
+    members = {_plain(name): own for name, own in dataset.regions.items()}
+    known = {own[0]: name for name, own in members.items() if len(own) == 1}
+    remark = ""
+    if dataset.ignored is not None:
+        remark = f" What it ignores is label_{dataset.ignored}, which counts as background of all others."
+    numbers = {number for own in members.values() for number in own} | {dataset.ignored or 0}
+    for number in sorted(numbers - {0}):
         known.setdefault(number, f"label_{number}")
     regions = {name: [known[number] for number in own] for name, own in members.items() if len(own) > 1}
-    return {name: number for number, name in sorted(known.items())}, regions
+    return {name: number for number, name in sorted(known.items())}, regions, remark
 
 
 def _plain(name: str) -> str:
