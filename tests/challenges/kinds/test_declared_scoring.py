@@ -111,8 +111,27 @@ def test_who_is_eligible():
     any_of = board(roles=roles, eligibility={"better_than": "two", "better_in": "any"})
     assert any_of.places == {"one": None, "three": None, "two": None}
     assert board(roles=roles, eligibility={"better_than": "three"}).places["one"] == 1
+    least = {"weight": {"a": 1, "b": 0}}  # two is better than one in b, which does not count
+    roles, demand = {"one": Role.BASELINE}, {"better_than": "one", "better_in": "any"}
+    assert board({**ERRORS, "two": ([9] * 6, [1] * 6)}, roles=roles, eligibility=demand).places["two"] == 1
+    assert (
+        board({**ERRORS, "two": ([9] * 6, [1] * 6)}, roles=roles, eligibility=demand, measure=least).places["two"]
+        is None
+    )
     result = board(eligibility={"better_than": "nobody"})
     assert "nobody was not measured, so nobody was asked to outperform it." in result.notes
+
+
+def test_a_baseline_without_a_value_is_outperformed_in_the_others():
+    nothing = [np.nan] * 6
+    roles, demand = {"base": Role.BASELINE}, {"better_than": "base", "better_in": "all"}
+    for base, places in (
+        ((nothing, [1.5] * 6), {"two": 1, "one": None, "three": None, "base": None}),
+        ((nothing, nothing), {"two": 1, "one": 2, "three": 3, "base": None}),
+    ):
+        result = board({**ERRORS, "base": base}, roles=roles, eligibility=demand, measure={"failed": "not ranked"})
+        assert result.places == places
+        assert any(note.startswith("base has no value of Landmark error a") for note in result.notes), result.notes
 
 
 def test_what_does_not_decide_is_shown():

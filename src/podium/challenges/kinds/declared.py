@@ -310,6 +310,8 @@ class DeclaredChallenge(Challenge):
         notes = list(self.words.notes)
         if named and named not in cube.submissions:
             notes.append(f"{named} was not measured, so nobody was asked to outperform it.")
+        elif named and (unknown := self._scoring(cube).without_value(named)):
+            notes.append(f"{named} has no value of {unknown}, so nobody was asked to outperform it there.")
         test = self.ranking.test or (PairedTest() if self.ranking.scheme == "test then rank" else None)
         if test is not None:
             adjusted = "" if test.adjustment == "none" else f" after adjustment ({test.adjustment})"

@@ -187,15 +187,26 @@ class Scoring:
             return
         own = self.cube.submissions.index(demands.better_than)
         better = []
-        for column in self._means.values():
+        counting = [self._means[criterion.measure.name] for criterion in self.criteria if criterion.weight > 0]
+        for column in counting:
+            if np.isnan(column.values[0, own]):
+                continue
             values = column.values[0] if column.measure.direction is Direction.HIGHER else -column.values[0]
             scales = None if column.scales is None else np.maximum(column.scales[0], column.scales[0, own])
             better.append(exceeds(values, values[own], scales))
+        if not better:
+            return
         enough = np.all(better, axis=0) if demands.better_in == "all" else np.any(better, axis=0)
         where = "every criterion" if demands.better_in == "all" else "any criterion"
         for submission, wins in zip(self.cube.submissions, enough.tolist(), strict=True):
             if not wins:
                 yield submission, f"does not outperform {demands.better_than} in {where}"
+
+    def without_value(self, submission: str) -> str:
+        """Name the criteria in which a submission has no value; nothing where there is none."""
+        own = self.cube.submissions.index(submission)
+        columns = [column for column in self._means.values() if np.isnan(column.values[0, own])]
+        return ", ".join(column.measure.title for column in columns)
 
     def _timed(self) -> Iterator[tuple[str, str]]:
         limit = self.timing.limit_seconds
