@@ -85,15 +85,15 @@ def test_a_line_that_is_missing_counts_as_wrong_in_everything(tmp_path):
 
 def test_what_failed_is_as_wrong_as_can_be():
     truth = np.eye(3)[None, [0, 2]]
-    errors = np.ones_like(truth)
+    chances = 1 - truth
     failed = np.array([[True, False]])
-    errors[0, 1] = 0
-    true, calls = joint_sides("accuracy", truth, errors, failed)
+    chances[0, 1] = truth[0, 1]
+    true, calls = joint_sides("accuracy", truth, chances, failed)
     assert (true.tolist(), (calls == true).tolist()) == ([[0, 2]], [[False, True]])
-    assert brier(*(side[0, :1] for side in joint_sides("multiclass_brier_score", truth, errors, failed))) == 2
-    assert joint_sides("macro_area_under_roc", truth, errors, failed)[1][0].tolist() == [[0, 1, 1], [0, 0, 1]]
-    errors[0, 1] = np.nan
-    assert np.isnan(joint_sides("accuracy", truth, errors, failed)[1][0]).tolist() == [False, True]
+    assert brier(*(side[0, :1] for side in joint_sides("multiclass_brier_score", truth, chances, failed))) == 2
+    assert joint_sides("macro_area_under_roc", truth, chances, failed)[1][0].tolist() == [[0, 1, 1], [0, 0, 1]]
+    chances[0, 1] = np.nan
+    assert np.isnan(joint_sides("accuracy", truth, chances, failed)[1][0]).tolist() == [False, True]
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,8 @@ def test_a_case_whose_name_does_not_tell_its_cluster_is_refused(tmp_path):
         FileNames(**names, cluster="{site}").cases(tmp_path)
     with pytest.raises(InputError, match=advice):
         FileNames(**names, stratum="{site}").cases(tmp_path)
-    assert list(FileNames(**names, cluster="{site}", case="{site}-{scan}").cases(tmp_path)) == ["site_1-7", "site_2-7"]
+    parted = FileNames(**names, cluster="{site}", case="{site}-{scan}").cases(tmp_path)
+    assert [case.name for case in parted] == ["site_1-7", "site_2-7"]
 
 
 def test_two_cases_with_one_prediction_are_refused(tmp_path):
