@@ -215,7 +215,7 @@ def test_exit_code_and_memory(ends, name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("length", [300, 400, 498])
+@pytest.mark.parametrize("length", [498, *(pytest.param(length, marks=pytest.mark.heavy) for length in (300, 400))])
 def test_a_long_name_ends_no_process(tmp_path, length):
     """As ITK does, which has room for fewer letters."""
     (tmp_path / "a.mha").write_bytes(meta(f"Name = {'n' * length}\n"))

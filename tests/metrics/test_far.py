@@ -106,7 +106,9 @@ def named_pairs():
 
 
 @pytest.mark.parametrize("name", WAYS)
-@pytest.mark.parametrize("spacing", SPACINGS)
+@pytest.mark.parametrize(
+    "spacing", [SPACINGS[1], *(pytest.param(own, marks=pytest.mark.heavy) for own in SPACINGS[::2])]
+)
 def test_named_masks(spacing, name):
     for what, *masks in named_pairs():
         expected = measured(masks, spacing, "surfel", "probing alone")

@@ -211,7 +211,7 @@ def test_a_long_list_is_never_read(tmp_path, monkeypatch):
             pass
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_a_tar_of_a_million_entries(tmp_path):
     path = tmp_path / "t.tgz"
     entries = (tarfile.TarInfo(f"{k}").tobuf(tarfile.USTAR_FORMAT) for k in range(10_100))

@@ -50,7 +50,7 @@ def components(mask: Labels, *, connectivity: int | None = None) -> npt.NDArray[
     """
     import cc3d
 
-    inside = mask.array if isinstance(mask, LabelMap) else as_labels(mask)
+    inside = np.atleast_1d(mask.array if isinstance(mask, LabelMap) else as_labels(mask))
     known = _CONNECTIVITIES.get(inside.ndim)
     if known is None:
         raise InputError(f"components are found in 2-D or 3-D masks, not in {inside.ndim}-D")

@@ -21,6 +21,8 @@ from podium.testing import (
 pytestmark = pytest.mark.slow
 
 NAMES = sorted(path.stem for path in TOML.glob("*.toml"))
+AND_FILES = [pytest.param(name, marks=pytest.mark.heavy) if name in ("csv2026", "kits21") else name for name in NAMES]
+"""The files of these two are large, and their laws are tested as those of the built-in ones, too."""
 RULES = {
     "mean rank": {"ranking": {"scheme": "mean rank"}},
     "median": {"ranking": {"scheme": "mean rank", "statistic": "median"}},
@@ -69,7 +71,7 @@ def hold(material):
     assert_zero_weights_leave_out(material, seed=3)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", AND_FILES)
 def test_the_laws_hold(material, name):
     hold(material(name))
 
@@ -92,7 +94,7 @@ def test_failing_never_pays_by_significance_where_no_values_are_equal(material, 
         assert_failing_never_pays(tested, seed=seed, trials=12, distinct=True)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", AND_FILES)
 def test_damaged_files_never_pay(data, tmp_path, name):
     assert_damage_never_pays(read_challenge(TOML / f"{name}.toml"), data(name), tmp_path, seed=name)
 
