@@ -53,7 +53,7 @@ def counting(kind: T) -> T:
                 raise InputError(f"{name} counts something: it is a finite number from 0, not {wrong:g}")
         return counts
 
-    kind.__new__ = made  # type: ignore[method-assign,assignment]
+    kind.__new__ = made  # type: ignore[method-assign,assignment]  # a named tuple has no other place for checks
     return kind
 
 

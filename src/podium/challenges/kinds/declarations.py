@@ -61,7 +61,7 @@ Names: TypeAlias = Annotated[tuple[str, ...], Field(min_length=1), AfterValidato
 """What is told apart in tables: one at least, none twice."""
 
 
-class Misdeclared(ValueError):  # noqa: N818
+class Misdeclared(ValueError):  # noqa: N818  # what is wrong, in a word
     """What is wrong with a declaration, where in it, and what would be right; `misspelt` if a key is not known."""
 
     def __init__(self, problem: str, *at: str | int, advice: str = "", misspelt: bool = False) -> None:

@@ -80,7 +80,7 @@ class DeclaredChallenge(Challenge):
 
     name: str  # type: ignore[misc]  # each challenge of a kind has its own
     """As in run folders: small letters, digits, - and _."""
-    title: str = ""  # type: ignore[misc]
+    title: str = ""  # type: ignore[misc]  # likewise
     """For people; by default the name."""
     revision: WholeNumber = Field(default=1, ge=1)
     """Raised whenever the same input would give another number."""
@@ -339,32 +339,32 @@ class DeclaredChallenge(Challenge):
         return self.timing.weight > 0 or self.timing.limit_seconds is not None
 
     @property
-    def editions(self) -> tuple[str, ...]:  # type: ignore[override]
+    def editions(self) -> tuple[str, ...]:  # type: ignore[override]  # as declared
         """The document, and the other editions that are declared."""
         return (DOCUMENT, *(name for name in self.variants if name != DOCUMENT))
 
     @property
-    def version(self) -> int:  # type: ignore[override]
+    def version(self) -> int:  # type: ignore[override]  # as declared
         """The revision."""
         return self.revision
 
     @property
-    def page(self) -> str:  # type: ignore[override]
+    def page(self) -> str:  # type: ignore[override]  # as declared
         """Where the rules stand."""
         return self.words.page
 
     @property
-    def summary(self) -> str:  # type: ignore[override]
+    def summary(self) -> str:  # type: ignore[override]  # as declared
         """The rules in a paragraph."""
         return self.words.summary
 
     @property
-    def row_words(self) -> tuple[str, str]:  # type: ignore[override]
+    def row_words(self) -> tuple[str, str]:  # type: ignore[override]  # as declared
         """What a case is called."""
         return self.words.row
 
     @property
-    def cluster_words(self) -> tuple[str, str]:  # type: ignore[override]
+    def cluster_words(self) -> tuple[str, str]:  # type: ignore[override]  # as declared
         """What cases that are drawn together are called."""
         return self.words.cluster
 

@@ -74,7 +74,7 @@ class KiTS21(SegmentationChallenge, RatedChallenge):
     """Dice and surface Dice of three hierarchical regions; six ranks, averaged."""
 
     name: ClassVar[str] = "kits21"  # type: ignore[misc]  # no field, as there is but one
-    title: ClassVar[str] = DECLARED.title  # type: ignore[misc]
+    title: ClassVar[str] = DECLARED.title  # type: ignore[misc]  # likewise
     page: ClassVar[str] = DECLARED.page
     summary: ClassVar[str] = DECLARED.summary
     editions: ClassVar[tuple[str, ...]] = ("document", "code")
