@@ -115,7 +115,19 @@ def test_however_many_metrics_there_are_no_number_is_broken(run, folders):
         assert "Dice ↑\n  whole" in re.sub(r" +\n", "\n", result.stdout)
         numbers = re.findall(r"^  whole +(\d\S* \(\S+–\S+\)) +(\d\S* \(\S+–\S+\)) *$", result.stdout, re.MULTILINE)
         assert len(numbers) >= 8
-    assert re.search(r"^  whole +[+-]\S+ \([+-]\S+ to [+-]\S+\) +\d +\d +\S+ *$", result.stdout, re.MULTILINE)
+    assert re.search(r"^  whole +[+−]\S+ \([+−]\S+ to [+−]\S+\) +\d +\d +\S+ *$", result.stdout, re.MULTILINE)
+
+
+def test_numbers_of_many_digits_are_whole_too(run, folders):
+    """The widest column of words gives way, as a distance of more than a metre needs room."""
+    for number in range(4):
+        for name, shift in (("labels", 0), ("ours", 1), ("theirs", 4)):
+            moved = lesion(number, shift=shift)
+            write_labels(folders / name / f"case_{number}.nii.gz", moved, spacing=(900.0, 900.0, 900.0 + number))
+    options = ("--metrics", "hausdorff_distance_95,dice", "--region", "whole=1,2")
+    result = run("measure", "labels", "theirs", "--against", "ours", *options)
+    assert re.search(r"^  whole +[+−]\S+ \(\S+ to \S+\) +\d +\d +[\d.e−-]+ *$", result.stdout, re.MULTILINE)
+    assert "…" not in result.stdout
 
 
 def test_failures_of_one_reason_are_told_once(run, folders):

@@ -191,8 +191,11 @@ def _by_metric(measured: Measurements, rows: Mapping[Any, Any]) -> tuple[Table, 
     return _table(["", *(measured.names if len(measured.names) > 1 else ["mean"])], lines)
 
 
-def _table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> tuple[Table, int]:
-    """Return a table whose numbers are never broken, and how wide it is; a line of one cell is a heading."""
+def _table(headings: Sequence[str], lines: Sequence[Sequence[str]], room: int = 0) -> tuple[Table, int]:
+    """Return a table whose numbers are never broken, and how wide it is; a line of one cell is a heading.
+
+    Where there is less room, the first column is broken into more lines.
+    """
     from textwrap import wrap
 
     from rich import box
@@ -200,13 +203,16 @@ def _table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> tuple[Tab
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
-    whole = 0
+    columns: list[tuple[list[str], int]] = []
     for number, heading in enumerate(headings):
         own = [len(line[number]) for line in lines if len(line) > max(number, 1)]
         words = wrap(heading, max(_NARROW, *own), break_long_words=False) if heading else []
         wide = max([*own, *map(len, words), 0 if number else min(_WIDE, max(len(line[0]) for line in lines))])
-        table.add_column(Text("\n".join(words)), justify="right" if number else "left", no_wrap=number > 0, width=wide)
-        whole += wide + 2
+        columns.append((words, wide))
+    whole = sum(wide + 2 for _, wide in columns)
+    for number, (words, wide) in enumerate(columns):
+        kept = wide if number or not room else max(wide - max(whole - room, 0), _NARROW)
+        table.add_column(Text("\n".join(words)), justify="right" if number else "left", no_wrap=number > 0, width=kept)
     for line in lines:
         table.add_row(Text(line[0], style="bold" if len(line) == 1 < len(headings) else ""), *line[1:])
     return table, whole
@@ -223,7 +229,8 @@ def _interval(measure: Measure, row: Mapping[str, Any], key: str = "mean", *, si
 
     digits = 3 if measure.unit == "" else 2
     mean, low, high = (shown_number(row[name], digits, sign=sign) for name in (key, "low", "high"))
-    return mean if row["low"] is None else f"{mean} ({low}{' to ' if sign else '–'}{high})"
+    text = mean if row["low"] is None else f"{mean} ({low}{' to ' if sign else '–'}{high})"
+    return text.replace("-", "−")
 
 
 def _print_worst(measured: Measurements, console: Console) -> None:
@@ -257,7 +264,7 @@ def _print_differences(measured: Measurements, console: Console) -> None:
             for row in own.iter_rows(named=True):
                 change = _interval(measure, row, "difference", sign=True)
                 lines.append([f"  {row['label']}", change, str(row["better"]), str(row["worse"]), f"{row['p']:.2g}"])
-        console.print(_table(["", "difference", "better", "worse", "p"], lines)[0])
+        console.print(_table(["", "difference", "better", "worse", "p"], lines, console.width)[0])
 
 
 def _tell_failures(measured: Measurements) -> int:
