@@ -7,6 +7,9 @@ import polars as pl
 import pytest
 from declared_challenges import lesion, write_labels
 from shared_data import PROJECT
+from typer.testing import CliRunner
+
+from podium.cli import app
 
 
 @pytest.fixture
@@ -118,14 +121,16 @@ def test_however_many_metrics_there_are_no_number_is_broken(run, folders):
     assert re.search(r"^  whole +[+−]\S+ \([+−]\S+ to [+−]\S+\) +\d +\d +\S+ *$", result.stdout, re.MULTILINE)
 
 
-def test_numbers_of_many_digits_are_whole_too(run, folders):
+def test_numbers_of_many_digits_are_whole_too(folders):
     """The widest column of words gives way, as a distance of more than a metre needs room."""
     for number in range(8):
         for name, shift in (("labels", 0), ("ours", 1), ("theirs", 4)):
             moved = lesion(number, shift=shift)
             write_labels(folders / name / f"case_{number}.nii.gz", moved, spacing=(900.0, 900.0, 900.0 + number))
     options = ("--metrics", "hausdorff_distance_95,dice", "--region", "whole=1,2")
-    result = run("measure", "labels", "theirs", "--against", "ours", *options)
+    result = CliRunner(env={"COLUMNS": "80"}).invoke(
+        app, ["measure", "labels", "theirs", "--against", "ours", *options]
+    )
     assert re.search(r"^  whole +[+−]\S+ \(\S+ to \S+\) +\d +\d +[\d.e−-]+ *$", result.stdout, re.MULTILINE)
     assert "…" not in result.stdout
 
