@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import hypothesis
 import pytest
 from shared_data import SHARED
+from slow_files import SLOW
 from typer.testing import CliRunner
 
 # The same examples in every run, so that a red run is one that anybody can repeat; nor does it matter how long a
@@ -137,3 +138,11 @@ def few_cases(written_demo: Callable[[str], Path], tmp_path_factory: pytest.Temp
         return made[name]
 
     return of
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not even look at what is slow as a whole where nothing slow is to be run."""
+    here = Path(__file__).parent
+    if "not slow" not in config.option.markexpr or not collection_path.is_relative_to(here):
+        return None
+    return collection_path.relative_to(here).as_posix().startswith(SLOW) or None

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from shared_data import PROJECT
+from slow_files import SLOW
 
 import podium
 
@@ -320,3 +321,7 @@ def test_the_page_of_the_architecture_names_every_step_of_a_run():
 def test_no_file_grows_too_long():
     for path in Path(SOURCE).rglob("*.py"):
         assert len(path.read_text().splitlines()) <= 450, f"{path.name} wants to be two files"
+
+
+def test_what_make_quick_leaves_out_exists():
+    assert [name for name in SLOW if not (Path(__file__).parent / name).exists()] == []
