@@ -221,7 +221,7 @@ def test_progress_counts_cases(tmp_path):
         pool=Threads(1),
         progress=lambda done, total: seen.append((done, total)),
     )
-    assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert seen == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
 
 
 def test_a_part_that_vanishes_meanwhile_is_said(tmp_path):

@@ -34,7 +34,7 @@ __all__ = [
 
 Percentile: TypeAlias = Literal["area", "linear"]
 
-_ROUNDING = 1e-7
+ROUNDING = 1e-7
 """Three voxels of 0.1 mm are 0.3 mm and a little more in binary numbers, of 32 bits in the header of a NIfTI file."""
 
 _DISTANCE: dict[str, Any] = {
@@ -85,7 +85,7 @@ def surface_dice(distances: SurfaceDistances, *, tolerance_mm: float = 1.0) -> f
     ----------
     Nikolov et al. 2018, arXiv 1809.04430.
     """
-    reach = tolerance_mm * (1 + _ROUNDING)
+    reach = tolerance_mm * (1 + ROUNDING)
     within = sum(float(d.sizes[d.distances <= reach].sum()) for d in distances.directed)
     return within / sum(float(d.sizes.sum()) for d in distances.directed)
 

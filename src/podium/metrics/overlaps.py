@@ -17,6 +17,7 @@ from podium.metrics._arguments import as_number
 from podium.metrics._counts import check_part
 from podium.metrics._kernels.counting import joint_counts
 from podium.metrics._pairs import MASK, Labels, Regions, Spacing, as_regions, mask_labels, pair_up, which_empty
+from podium.metrics.devices import gpu_engine, on_gpu
 from podium.metrics.registry import A_SHARE, declare
 from podium.model import UNDEFINED, Direction, InputError
 
@@ -69,6 +70,9 @@ class Overlap:
         cls, reference: npt.NDArray[Any], prediction: npt.NDArray[Any], *, spacing_mm: Spacing | None = None
     ) -> Overlap:
         """Count two masks, of the same 2-D or 3-D shape: what is not zero is inside."""
+        if on_gpu(reference, prediction):
+            counted: Overlap = gpu_engine().count_masks(reference, prediction, spacing_mm=spacing_mm)
+            return counted
         return overlap(mask_labels(reference), mask_labels(prediction), regions=MASK, spacing_mm=spacing_mm)["mask"]
 
     @property
@@ -85,13 +89,15 @@ def overlap(
     Parameters
     ----------
     reference, prediction
-        Label maps, or arrays of whole numbers, of the same 2-D or 3-D shape.
+        Label maps, or arrays of whole numbers, of the same 2-D or 3-D shape; those on a GPU are counted there.
     regions
         Name and labels of each region. One whose labels are in neither map is empty on both sides (`Overlap.empty`),
         and a metric of it is what it declares for that: 1 for Dice.
     spacing_mm
         Millimetres per axis; by default the reference's, or 1 for arrays.
     """
+    if on_gpu(reference, prediction):
+        return dict(gpu_engine().count_regions(reference, prediction, regions=regions, spacing_mm=spacing_mm))
     pair = pair_up(reference, prediction, spacing_mm=spacing_mm)
     members = as_regions(regions)
     chosen = sorted({label for labels in members.values() for label in labels})

@@ -30,6 +30,7 @@ from podium.metrics._kernels import surfaces as kernels
 from podium.metrics._kernels.areas import contour_lengths, surfel_areas
 from podium.metrics._pairs import Labels, Pair, Regions, Spacing, as_regions, mask_bytes, pair_up, which_empty
 from podium.metrics._scratch import Scratch
+from podium.metrics.devices import gpu_engine, gpu_for_arrays, on_gpu
 from podium.model import UNDEFINED, InputError
 
 __all__ = [
@@ -150,6 +151,11 @@ class SurfaceDistances:
     ) -> SurfaceDistances:
         """Measure two masks, of the same 2-D or 3-D shape: what is not zero is inside."""
         check_boundary(boundary)
+        if on_gpu(reference, prediction):
+            measured: SurfaceDistances = gpu_engine().measure_masks(
+                reference, prediction, spacing_mm=spacing_mm, boundary=boundary
+            )
+            return measured
         pair = pair_up(mask_bytes(reference), mask_bytes(prediction), spacing_mm=spacing_mm)
         return _measure(pair, _INSIDE, 1, boundary)[0]
 
@@ -181,7 +187,8 @@ def surface_distances(
     Parameters
     ----------
     reference, prediction
-        Label maps, or arrays of whole numbers, of the same 2-D or 3-D shape.
+        Label maps, or arrays of whole numbers, of the same 2-D or 3-D shape; those on a GPU (PyTorch, CuPy, JAX) are
+        measured there, and read when a number is asked for.
     regions
         Name and labels of each region.
     spacing_mm
@@ -190,6 +197,11 @@ def surface_distances(
         `surfel` or `voxel`; see the module.
     """
     check_boundary(boundary)
+    if on_gpu(reference, prediction):
+        engine = gpu_engine()
+        return dict(
+            engine.measure_regions(reference, prediction, regions=regions, spacing_mm=spacing_mm, boundary=boundary)
+        )
     pair = pair_up(reference, prediction, spacing_mm=spacing_mm)
     members = as_regions(regions)
     names = list(members)
@@ -211,6 +223,8 @@ def _measure(pair: Pair, table: npt.NDArray[np.uint8], regions: int, boundary: B
     if pair.nothing:
         nothing = DirectedDistances(np.zeros(0), np.zeros(0), np.zeros(0, np.int64))
         return [SurfaceDistances(nothing, nothing, boundary)] * regions
+    if (gpu := gpu_for_arrays()) and (moved := gpu.measure_pair(pair, table, regions, boundary)) is not None:
+        return list(moved)
     lattice = pair.upper - pair.lower
     find = kernels.voxels
     areas = _EQUAL
@@ -244,7 +258,7 @@ def _measure(pair: Pair, table: npt.NDArray[np.uint8], regions: int, boundary: B
 
     outlines: list[Outline] = []
     for side, labels in (("reference", pair.reference), ("prediction", pair.prediction)):
-        most = max(MOST_ELEMENTS, _TIMES_REFERENCE * outlines[0].count) if outlines else labels.size * 8
+        most = most_elements(outlines[0].count) if outlines else labels.size * 8
         marks = _scratch.zeros(f"{side} marks", shape)
         outlines.append(Outline.of(marks, partial(pieces, side, labels, marks, most)))
     directed = partial(directed_distances, areas=areas, near=near, spacing=pair.spacing)
@@ -285,6 +299,11 @@ def directed_distances(
         tally.add(*result)
         result = tally.sorted()
     return DirectedDistances(*result)
+
+
+def most_elements(reference: int) -> int:
+    """Return how many elements the boundary of a prediction may have, where the reference's has so many."""
+    return max(MOST_ELEMENTS, _TIMES_REFERENCE * reference)
 
 
 def too_rugged(most: int) -> InputError:
@@ -354,11 +373,11 @@ class Neighbourhood:
     reach: npt.NDArray[np.int64]
 
 
-def neighbourhood(spacing: tuple[float, ...], lattice: tuple[int, ...]) -> Neighbourhood:
+def neighbourhood(spacing: tuple[float, ...], lattice: tuple[int, ...], *, probes: int = _PROBES) -> Neighbourhood:
     """Return about as many lattice offsets around the origin as are worth probing, none longer than the lattice."""
     dimensions = len(spacing)
     ball = np.pi if dimensions == 2 else 4 / 3 * np.pi
-    radius = (_PROBES / ball * prod(spacing)) ** (1 / dimensions)
+    radius = (probes / ball * prod(spacing)) ** (1 / dimensions)
     reach = tuple(min(int(radius / s), n) for s, n in zip(spacing, lattice, strict=True))
     return _offsets(spacing, radius, reach)
 

@@ -9,6 +9,8 @@ from podium.model.labelmap import LARGEST_LABEL, LONGEST_MM, SHORTEST_MM, Box, L
 from podium.model.leaderboard import Entry, Leaderboard
 from podium.model.measure import LOADING, NOT_RANKED, SECONDS, Measure, Price, Purpose, shown_level, shown_number
 from podium.model.metric import UNDEFINED, Direction, Metric
+from podium.model.placement import Placement, measured_on, placement_now
+from podium.model.scenes import Course, Film, Scene, Sweep, Volume
 from podium.model.views import Agreement, Curves, Line, Panel, Paths, Slices, View
 
 __all__ = [
@@ -25,10 +27,12 @@ __all__ = [
     "Case",
     "Challenge",
     "Column",
+    "Course",
     "Cube",
     "Curves",
     "Direction",
     "Entry",
+    "Film",
     "Floats",
     "Handed",
     "InputError",
@@ -41,17 +45,23 @@ __all__ = [
     "OrganisersKeys",
     "Panel",
     "Paths",
+    "Placement",
     "Price",
     "Purpose",
     "Question",
     "Role",
+    "Scene",
     "Scores",
     "Slices",
     "Status",
+    "Sweep",
     "Value",
     "View",
+    "Volume",
     "as_labels",
     "as_spacing",
+    "measured_on",
+    "placement_now",
     "shown_level",
     "shown_number",
 ]

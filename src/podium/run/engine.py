@@ -18,7 +18,7 @@ import polars as pl
 from podium import __version__
 from podium.io import read_timing
 from podium.io.inputs import MAX_TEXT_BYTES
-from podium.model import LOADING, Case, Challenge, InputError, Role, Status, Value
+from podium.model import LOADING, Case, Challenge, InputError, Role, Status, Value, placement_now
 from podium.model.errors import brief
 from podium.run.measuring import RAISED, CaseJob, Done, Prediction, described, measure_case, tabulated
 from podium.run.naming import nothing_in_common, teams_within
@@ -58,6 +58,8 @@ class Evaluation:
         How many predictions were taken over from earlier, when resuming.
     why
         For each reason why predictions were measured when resuming, how many of which submission.
+    devices
+        GPUs on which any of it was measured.
     """
 
     challenge: Challenge
@@ -69,6 +71,7 @@ class Evaluation:
     hashes: dict[str, dict[str, str]]
     kept: int = 0
     why: Mapping[str, Counter[str]] = field(default_factory=dict)
+    devices: tuple[str, ...] = ()
 
 
 def measure_all(
@@ -82,7 +85,7 @@ def measure_all(
     scratch: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Evaluation:
-    """Measure every submission on every case.
+    """Measure every submission on every case, on the device that was chosen by `measured_on`.
 
     Parameters
     ----------
@@ -104,6 +107,8 @@ def measure_all(
         Called with the number of cases done and their total.
     """
     challenge, cases = found_cases(challenge, truth)
+    if progress is not None:
+        progress(0, len(cases))
     for name, role in challenge.built_in.items():
         if name in {submission.name for submission in submissions}:
             raise InputError(f"a submission is called {name}, like the {role.value} that Podium evaluates itself")
@@ -125,7 +130,7 @@ def measure_all(
         built_in = tuple(Prediction(name, built_in=True) for name in challenge.built_in)
         recipe, known = made_by(challenge), parts if resume else None
         jobs = [
-            CaseJob(challenge, case, truth, (*of_case, *built_in), recipe, known)
+            CaseJob(challenge, case, truth, (*of_case, *built_in), recipe, known, placement_now().device)
             for case, of_case in zip(cases, predictions, strict=True)
         ]
         for number, done in enumerate((pool or Threads()).done(measure_case, jobs), start=1):
@@ -300,6 +305,7 @@ class _Together:
     faults: list[tuple[str, str, str]]
     truth: dict[str, str]
     hashes: dict[str, dict[str, str]]
+    devices: set[str] = field(default_factory=set)
 
 
 def _again(parts: Parts, cases: Sequence[Case]) -> Iterator[Part]:
@@ -329,17 +335,18 @@ def _merged(parts: Iterable[Part]) -> _Together:
         together.truth.update(part.truth)
         for name, files in part.hashes.items():
             together.hashes.setdefault(name, {}).update(files)
-    return _Together(pl.concat(tables), together.failures, together.faults, together.truth, together.hashes)
+        together.devices.update(part.devices)
+    return replace(together, table=pl.concat(tables))
 
 
 def _only(together: _Together, names: set[str]) -> _Together:
     """Return what concerns some submissions."""
-    return _Together(
-        together.table.filter(pl.col("submission").is_in(list(names))),
-        [failure for failure in together.failures if failure[0] in names],
-        [fault for fault in together.faults if not fault[0] or fault[0] in names],
-        together.truth,
-        {name: files for name, files in together.hashes.items() if name in names},
+    return replace(
+        together,
+        table=together.table.filter(pl.col("submission").is_in(list(names))),
+        failures=[failure for failure in together.failures if failure[0] in names],
+        faults=[fault for fault in together.faults if not fault[0] or fault[0] in names],
+        hashes={name: files for name, files in together.hashes.items() if name in names},
     )
 
 
@@ -376,6 +383,7 @@ def _finished(
         hashes=hashes,
         kept=kept,
         why=why,
+        devices=tuple(sorted(together.devices)),
     )
 
 

@@ -26,8 +26,6 @@ from podium.run.team_names import alike
 __all__ = ["gather_runs"]
 
 _KEYS = ["submission", "case", "unit", "target", "metric"]
-_SAME = 1e-12
-"""Relative: two machines may add up in another order."""
 
 
 def gather_runs(sources: Sequence[tuple[str, Path, Run]], *, out: Path, restart: bool = False) -> Run:
@@ -163,7 +161,7 @@ def _demand_same(first: _Member, other: _Member) -> None:
     if rows[0] != rows[1]:
         names = shortened(sorted(rows[0] ^ rows[1]), most=3)
         raise InputError(f"it and {first.place} do not have the same cases: {names}", path=other.place)
-    if not _equal(first.built_in(), other.built_in()):
+    if not _equal(first.built_in(), other.built_in(), max(one.rounding, two.rounding)):
         built_in = ", ".join(first.run.challenge.built_in)
         raise InputError(
             f"{built_in} has other values than in {first.place}", path=other.place, advice="Evaluate both again"
@@ -178,12 +176,12 @@ def _different(first: _Member, other: _Member, what: str, one: Any, two: Any) ->
     )
 
 
-def _equal(one: pl.DataFrame, two: pl.DataFrame) -> bool:
+def _equal(one: pl.DataFrame, two: pl.DataFrame, rounding: float) -> bool:
     """Return whether two tables say the same, but for the last digits."""
     if not one.select(*_KEYS, "status").equals(two.select(*_KEYS, "status")):
         return False
     pairs = zip(one["value"].to_list(), two["value"].to_list(), strict=True)
-    return all(a == b or (a is not None and b is not None and abs(a - b) <= _SAME * abs(a)) for a, b in pairs)
+    return all(a == b or (a is not None and b is not None and abs(a - b) <= rounding * abs(a)) for a, b in pairs)
 
 
 def _demand_names(members: Sequence[_Member]) -> None:
@@ -228,6 +226,7 @@ def _joined(members: Sequence[_Member], out: Path) -> Run:
         machine=Machine(system=platform.platform(), python=platform.python_version(), cores=os.cpu_count()),
         packages=records[0].packages,
         gathered=[entry for member in members for entry in member.gathered()],
+        devices=sorted({device for record in records for device in record.devices}),
     )
     failures = pl.concat([member.renamed(member.run.failures) for member in members]).unique(maintain_order=True)
     return Run(

@@ -11,7 +11,7 @@ from typing import Any, Self
 import polars as pl
 
 from podium.io import noting_files
-from podium.model import Case, Challenge, Handed, InputError, Status, Value
+from podium.model import Case, Challenge, Handed, InputError, Status, Value, measured_on
 from podium.model.errors import brief
 from podium.run.contract import Breach, Contract, Seal
 from podium.run.parts import Part, Parts, digests
@@ -104,7 +104,10 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class CaseJob:
-    """A case and all its predictions; `parts` where what is known already may be used, `made_by` as in a part."""
+    """A case and all its predictions.
+
+    `parts` where what is known already may be used, `made_by` as in a part, `device` that is to measure: `cpu`, `cuda`.
+    """
 
     challenge: Challenge
     case: Case
@@ -112,6 +115,7 @@ class CaseJob:
     predictions: tuple[Prediction, ...]
     made_by: Mapping[str, Any]
     parts: Parts | None = None
+    device: str = "cpu"
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +220,11 @@ class _Measurement:
 
     def part(self, predictions: list[Prediction]) -> Part:
         """Measure the predictions of the case."""
+        with measured_on(self._job.device) as placement:
+            part = self._part(predictions)
+        return replace(part, devices=tuple(sorted(placement.used)))
+
+    def _part(self, predictions: list[Prediction]) -> Part:
         try:
             self._load()
         except (InputError, OSError) as error:
@@ -398,6 +407,7 @@ def _joined(kept: Part, new: Part) -> Part:
         lost={**kept.lost, **new.lost},
         failures=(*kept.failures, *new.failures),
         faults=(*kept.faults, *new.faults),
+        devices=tuple(sorted({*kept.devices, *new.devices})),
     )
 
 

@@ -12,7 +12,7 @@ import re
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -59,6 +59,8 @@ class Part:
         What went wrong: submission, case, status and reason.
     faults
         What the challenge itself did wrong: submission ("" for all of them) and what.
+    devices
+        GPUs on which any of it was measured.
     """
 
     case: str
@@ -69,6 +71,7 @@ class Part:
     lost: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     failures: tuple[tuple[str, str, str, str], ...] = ()
     faults: tuple[tuple[str, str], ...] = ()
+    devices: tuple[str, ...] = ()
 
 
 class Parts:
@@ -89,9 +92,7 @@ class Parts:
 
     def write(self, part: Part) -> None:
         """Let a part appear, complete or not at all; its first line is a checksum of the rest."""
-        facts = {
-            name: getattr(part, name) for name in ("case", "made_by", "truth", "hashes", "lost", "failures", "faults")
-        }
+        facts = {field.name: getattr(part, field.name) for field in fields(part) if field.name != "table"}
         packed = parquet_bytes(part.table, metadata={_KEY: json.dumps(facts, sort_keys=True)})
         write_bytes(self.path(part.case), sha256(packed).hexdigest().encode() + b"\n" + packed)
 
@@ -114,6 +115,7 @@ class Parts:
                 lost={name: tuple(rows) for name, rows in facts["lost"].items()},
                 failures=tuple(tuple(failure) for failure in facts["failures"]),
                 faults=tuple(tuple(fault) for fault in facts["faults"]),
+                devices=tuple(facts.get("devices", ())),
             )
         except _FOREIGN:
             return None

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from importlib import import_module
+from queue import Empty, SimpleQueue
 from typing import Any, Protocol, TypeVar
 
 from podium.model import InputError
@@ -16,6 +17,7 @@ __all__ = ["Pool", "Threads", "dask_pool"]
 
 _PATIENCE = 600.0  # seconds for a scheduler that was started here, and answers once other work lets it
 _HANDING_OVER_SECONDS = 0.0005
+_LOOKING_UP_SECONDS = 0.2
 
 RETRIES = 3
 """How often a case is tried again when its worker is lost."""
@@ -42,14 +44,22 @@ class Threads:
     def done(self, work: Callable[[J], D], jobs: Sequence[J]) -> Iterator[D]:
         """Yield what came out of every case."""
         with _handing_over_quickly(), ThreadPoolExecutor(self._count) as pool:
-            waiting = {pool.submit(work, job) for job in jobs}
+            done: SimpleQueue[Future[D]] = SimpleQueue()
+            for job in jobs:
+                pool.submit(work, job).add_done_callback(done.put)
             try:
-                for future in as_completed(waiting):
-                    waiting.discard(future)  # so that its result is not held until the end
-                    yield future.result()
+                for _ in jobs:
+                    yield _next(done).result()
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise
+
+
+def _next(done: SimpleQueue[Future[D]]) -> Future[D]:
+    """Return what is done next, looking up now and then: Polars has waiting without a time limit survive Ctrl-C."""
+    while True:
+        with suppress(Empty):
+            return done.get(timeout=_LOOKING_UP_SECONDS)
 
 
 @contextmanager

@@ -21,6 +21,7 @@ __all__ = ["SCHEMA_NUMBER", "Gathered", "Input", "Machine", "RunRecord", "read_r
 
 SCHEMA_NUMBER = 2
 _PACKAGES = ("numpy", "scipy", "numba", "isal", "nibabel", "h5py", "polars")
+_OF_GPUS = ("torch", "triton")
 
 
 class _Document(BaseModel):
@@ -111,6 +112,8 @@ class RunRecord(_Document):
         SHA-256 of measurements.parquet, so that a damaged one is not read; runs of earlier versions have none.
     gathered
         What it was gathered from, if it was not measured in one go; left out of the file where there is nothing.
+    devices
+        GPUs on which any of it was measured; likewise.
     """
 
     schema_number: int = Field(default=SCHEMA_NUMBER, alias="schema")
@@ -129,6 +132,7 @@ class RunRecord(_Document):
     packages: dict[str, str] = Field(default_factory=dict)
     measurements: str = ""
     gathered: list[Gathered] = Field(default_factory=list)
+    devices: list[str] = Field(default_factory=list)
 
     @classmethod
     def of(
@@ -160,12 +164,22 @@ class RunRecord(_Document):
             started=started.replace(microsecond=0),
             ended=ended.replace(microsecond=0),
             machine=Machine(system=platform.platform(), python=platform.python_version(), cores=os.cpu_count()),
-            packages={name: _version(name) for name in _PACKAGES},
+            packages={name: _version(name) for name in (*_PACKAGES, *(_OF_GPUS if evaluation.devices else ()))},
+            devices=list(evaluation.devices),
         )
+
+    @property
+    def rounding(self) -> float:
+        """By how much, relative to itself, a value may differ where it is measured again.
+
+        Two machines may add up in another order; a GPU counts a million areas by kind before it adds any.
+        """
+        return 1e-9 if self.devices else 1e-12
 
     def document(self) -> dict[str, Any]:
         """Return it as plain lists and numbers, for JSON."""
-        document = self.model_dump(mode="json", by_alias=True, exclude=None if self.gathered else {"gathered"})
+        nothing = {name for name in ("gathered", "devices") if not getattr(self, name)}
+        document = self.model_dump(mode="json", by_alias=True, exclude=nothing)
         for given in (document["truth"], *document["submissions"].values()):
             if given["kept"]:
                 del given["kept"]

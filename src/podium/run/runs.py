@@ -187,7 +187,7 @@ class Run:
         return other
 
     def report(self, out: str | Path | None = None, *, bootstrap: int = 1000, seed: int = 1, **options: Any) -> Path:
-        """Write a page that can be published, and figures beside it; return where it is.
+        """Write a page about this run, and figures beside it; return where it is.
 
         Parameters
         ----------

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["Twins", "Verification", "twins", "verify_run"]
 
 _KEYS = ["submission", "case", "unit", "target", "metric"]
-_SAME = 1e-12
-"""Relative: two machines may add up in another order."""
 NEARLY = 0.9
 """From this share of equal cases on, two submissions are called nearly identical."""
 
@@ -195,7 +193,8 @@ def _remeasured(
             faults = [(name, case.name, what) for name, what in again.faults]
             differences += [fault for fault in faults if fault not in run.record.faults]
             gone = _gone(run, predictions)
-            differences += _differences(*(table.filter(compared, ~gone) for table in (run.measurements, again.table)))
+            tables = (table.filter(compared, ~gone) for table in (run.measurements, again.table))
+            differences += _differences(*tables, tolerance=run.record.rounding)
             if progress is not None:
                 progress(number, len(chosen))
     return tuple(case.name for case in chosen), differences
@@ -227,7 +226,7 @@ def _files(name: str, given: Input, run: Run, cases: Sequence[Case], stack: Exit
         return str(error)
 
 
-def _differences(recorded: pl.DataFrame, again: pl.DataFrame) -> list[tuple[str, str, str]]:
+def _differences(recorded: pl.DataFrame, again: pl.DataFrame, *, tolerance: float) -> list[tuple[str, str, str]]:
     """Return one line for each submission and row of which anything differs."""
     same_rows = recorded.filter(pl.col("case").is_in(again["case"].unique().to_list()))
     both = again.join(same_rows, on=_KEYS, how="full", suffix="_recorded", coalesce=True).sort(_KEYS)
@@ -239,7 +238,7 @@ def _differences(recorded: pl.DataFrame, again: pl.DataFrame) -> list[tuple[str,
             what = "was recorded, and does not come out now"
         elif row["status"] != row["status_recorded"]:
             what = f"is {row['status']}, was {row['status_recorded']}"
-        elif not _equal(row["value"], row["value_recorded"]):
+        elif not _equal(row["value"], row["value_recorded"], tolerance):
             what = f"is {row['value']}, was {row['value_recorded']}"
         else:
             continue
@@ -248,10 +247,11 @@ def _differences(recorded: pl.DataFrame, again: pl.DataFrame) -> list[tuple[str,
     return [(*key, what) for key, what in lines.items()]
 
 
-def _equal(one: float | None, two: float | None) -> bool:
+def _equal(one: float | None, two: float | None, tolerance: float) -> bool:
     if one is None or two is None:
         return one is two
-    return one == two or math.isclose(one, two, rel_tol=_SAME, abs_tol=_SAME) or (math.isnan(one) and math.isnan(two))
+    close = math.isclose(one, two, rel_tol=tolerance, abs_tol=tolerance)
+    return one == two or close or (math.isnan(one) and math.isnan(two))
 
 
 def _ranking_differences(run: Run) -> list[str]:

@@ -15,7 +15,8 @@ from podium.challenges.kinds.folders import PairedFolders
 from podium.challenges.kinds.labelling import MeasuringOptions, Regions, numbered
 from podium.challenges.kinds.measurements import Measurements
 from podium.challenges.kinds.nnunet import DatasetLabels, read_dataset
-from podium.model import InputError
+from podium.metrics.devices import usable_device
+from podium.model import InputError, measured_on
 
 __all__ = ["measure"]
 
@@ -42,6 +43,7 @@ def measure(
     level: float = 0.95,
     out: AnyPath | None = None,
     jobs: int | None = None,
+    device: str = "cpu",
     resume: bool = False,
     restart: bool = False,
     progress: Callable[[int, int], None] | None = None,
@@ -81,7 +83,7 @@ def measure(
         Of confidence intervals.
     out
         A folder for tables and, of folders, for a run that can be ranked and reported.
-    jobs, resume, restart, progress
+    jobs, device, resume, restart, progress
         As of `podium.evaluate`.
     say
         Is told how files are paired, and what else a person should know.
@@ -118,23 +120,28 @@ def measure(
         others := [name for name, own in names.items() if not isinstance(own, str | Path)]
     ):
         raise InputError(f"{others[0]} is no path, as the references are", advice="Give two of one kind")
-    if not isinstance(references, str | Path):
-        result = measured_arrays(references, names, chosen, options, spacing_mm, strict=regions is None, common=common)
-    elif spacing_mm is not None:
-        raise InputError("spacing_mm is for arrays", advice="Leave it out: files know theirs")
-    elif Path(references).is_file():
-        result = measured_files(Path(references), names, chosen, options, tell, strict=regions is None)
-    else:
-        folders = PairedFolders(Path(references), {name: Path(place) for name, place in names.items()}, ending, tell)
-        challenge = folders.challenge(chosen, options, common=common, strict=regions is None, jobs=jobs)
-        result = folders.measured(
-            challenge,
-            out=None if out is None else Path(out),
-            jobs=jobs,
-            resume=resume,
-            restart=restart,
-            progress=progress,
-        )
+    with measured_on(usable_device(device, say)):
+        if not isinstance(references, str | Path):
+            result = measured_arrays(
+                references, names, chosen, options, spacing_mm, strict=regions is None, common=common
+            )
+        elif spacing_mm is not None:
+            raise InputError("spacing_mm is for arrays", advice="Leave it out: files know theirs")
+        elif Path(references).is_file():
+            result = measured_files(Path(references), names, chosen, options, tell, strict=regions is None)
+        else:
+            folders = PairedFolders(
+                Path(references), {name: Path(place) for name, place in names.items()}, ending, tell
+            )
+            challenge = folders.challenge(chosen, options, common=common, strict=regions is None, jobs=jobs)
+            result = folders.measured(
+                challenge,
+                out=None if out is None else Path(out),
+                jobs=jobs,
+                resume=resume,
+                restart=restart,
+                progress=progress,
+            )
     table, failures, challenge, made = result
     measured = Measurements(challenge, table, failures, tuple(names), tuple(said), made, level)
     for doubt in measured.doubts:

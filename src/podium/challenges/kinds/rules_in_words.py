@@ -26,22 +26,24 @@ def _scheme(challenge: DeclaredChallenge) -> Iterator[str]:
     )
     pooled = all(challenge.pooled(quantity) for quantity, _ in challenge.criteria)
     summed = f"computed over all {cases}" if pooled else f"{over} over {cases}"
-    counted = "One criterion" if len(terms) == 1 else f"{len(terms)} criteria"
-    yield f"{counted}: {'; '.join(terms)}{'; time' if challenge.timing.weight else ''}."
-    many = len(terms) > 1 or challenge.timing.weight > 0
+    terms += ["time"] if challenge.timing.weight else []
+    many = len(terms) > 1
+    yield f"{f'{len(terms)} criteria' if many else 'One criterion'}: {'; '.join(terms)}."
+    subject = "Each" if many else "It"
     last = "; the ranks are averaged, and the lowest average wins." if many else "."
     match rules.scheme:
         case "mean rank":
-            yield f"Each is {summed} and ranks the teams{last}"
+            yield f"{subject} is {summed} and ranks the teams{last}"
         case "rank then mean":
             yield f"Teams are ranked in every one of the {cases}, and these ranks are {over}{last}"
         case "test then rank":
-            yield f"Each ranks the teams by how many others they are significantly better than{last}"
+            yield f"{subject} ranks the teams by how many others they are significantly better than{last}"
             yield f"Significant is: {_test(rules.test or PairedTest())}."
         case "weighted mean":
-            yield f"Each is {summed}; their weighted mean is the score, and the best score wins."
+            score = "their weighted mean" if many else "that"
+            yield f"{subject} is {summed}; {score} is the score, and the best score wins."
     if rules.test is not None and rules.scheme != "test then rank":
-        yield f"In each, only significant differences part teams: {_test(rules.test)}."
+        yield f"{'In each, o' if many else 'O'}nly significant differences part teams: {_test(rules.test)}."
     if rules.ties:
         yield f"Equal places are parted by {', then '.join(rules.ties)}; who is equal in all shares the place."
 

@@ -18,7 +18,22 @@ from podium.io import SUFFIXES, read_label_map
 from podium.io.arrays import content, dataset, open_hdf5
 from podium.metrics.families import option_types, preparation_of
 from podium.metrics.mixups import image_doubts, volume_doubts
-from podium.model import Case, Direction, InputError, LabelMap, Measure, Metric, Panel, Slices, Status, Value, View
+from podium.model import (
+    Case,
+    Direction,
+    Film,
+    InputError,
+    LabelMap,
+    Measure,
+    Metric,
+    Panel,
+    Scene,
+    Slices,
+    Status,
+    Value,
+    View,
+    Volume,
+)
 from podium.model.errors import nearest
 from podium.model.labelmap import LARGEST_LABEL
 from podium.model.measure import Cost
@@ -339,6 +354,21 @@ class SegmentationChallenge(DeclaredChallenge):
                 panels += _panels(image, truth[image], guess)
         return [Slices(f"{case.name}: where it is disputed most", tuple(panels), names, tuple(remarks))]
 
+    def scenes(self, case: Case, truth: LabelMaps, prediction: Path, *, images: Path | None = None) -> list[Scene]:  # noqa: ARG002  # what every challenge is given
+        """Show every label map that can be used: a volume to scroll through, or a picture."""
+        names, problems, scenes = {number: name for name, number in self.labels.items()}, [], []
+        for image, reference in truth.items():
+            try:
+                guess = self.read(prediction, image)
+                self.check_grid(reference, guess, prediction)
+            except InputError as error:
+                problems.append(error)
+            else:
+                scenes.append(_scene(image, reference, guess, names))
+        if problems and not scenes:
+            raise problems[0]
+        return scenes
+
 
 def _prepared(preparation: Any, reference: LabelMap, prediction: LabelMap, **options: Any) -> Mapping[str, Any]:
     result: Mapping[str, Any] = preparation(reference, prediction, **options)
@@ -352,6 +382,13 @@ def _renumbered(labels: LabelMap, numbers: Mapping[int, int]) -> LabelMap:
             table[number] = label
     made = LabelMap.from_array(table[labels.array], spacing=labels.spacing)
     return replace(made, origin=labels.origin, direction=labels.direction)
+
+
+def _scene(image: str, reference: LabelMap, prediction: LabelMap, names: dict[int, str]) -> Scene:
+    if len(reference.shape) == 3:
+        return Volume(image, reference, prediction, names)
+    truth, guess = (labels.array[None] for labels in (reference, prediction))
+    return Film(image, truth, guess, names)
 
 
 def _panels(image: str, reference: LabelMap, prediction: LabelMap) -> list[Panel]:
