@@ -6,15 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from podium._front_rank import load, rank
+from podium._front_rank import compare_runs, load, rank
 from podium.challenges import challenges, chosen_challenge, recorded_challenge
 from podium.challenges.baselines import demo_algorithms
 from podium.io import MAX_VOXELS, read_label_map
 from podium.metrics import LabelMapComparison, compare_label_maps, surface_dice
 from podium.metrics.comparison import Also
+from podium.metrics.devices import usable_device
 from podium.metrics.surface import Boundary
-from podium.model import Challenge, InputError
+from podium.model import Challenge, InputError, measured_on
 from podium.ranking import Ranking
+from podium.ranking.inference.resampling import check_resamples
 from podium.raters import PERCENTILES, RatedChallenge, Survey, survey_raters
 from podium.run import (
     Limits,
@@ -34,6 +36,7 @@ __all__ = [
     "agreement",
     "check",
     "compare",
+    "compare_runs",
     "demo",
     "evaluate",
     "gather",
@@ -63,6 +66,7 @@ def evaluate(
     resume: bool = False,
     restart: bool = False,
     dask: str | None = None,
+    device: str = "cpu",
     limits: Limits | None = None,
     progress: CasesDone | None = None,
     say: Callable[[str], None] = lambda _: None,
@@ -87,26 +91,31 @@ def evaluate(
     resume, restart
         Measure only what is missing or whose inputs changed; or begin anew. A run that was there
         stays until the new one is complete.
+    device
+        "cuda" to measure surface distances on a GPU, where there is one: the same numbers. Files are read by the
+        threads, and the rest is measured there.
     limits
         How much a submission may hold.
     progress, say
         Called with the number of cases done and their total; and with what a person may want to know meanwhile.
     """
-    return evaluate_into(
-        Path(out),
-        chosen_challenge(challenge, rules, options),
-        truth=Path(truth),
-        submissions=Path(submissions),
-        jobs=jobs,
-        baselines=_names(baselines),
-        references=_names(references),
-        resume=resume,
-        restart=restart,
-        dask=dask,
-        limits=limits,
-        progress=progress,
-        say=say,
-    )
+    chosen = chosen_challenge(challenge, rules, options)
+    with measured_on(usable_device(device, say, elsewhere=dask is not None)):
+        return evaluate_into(
+            Path(out),
+            chosen,
+            truth=Path(truth),
+            submissions=Path(submissions),
+            jobs=jobs,
+            baselines=_names(baselines),
+            references=_names(references),
+            resume=resume,
+            restart=restart,
+            dask=dask,
+            limits=limits,
+            progress=progress,
+            say=say,
+        )
 
 
 def check(
@@ -225,6 +234,7 @@ def demo(
     before, after, progress
         Are told what is about to be done, and what came out.
     """
+    check_resamples(bootstrap)
     if challenge is not None:
         chosen = [chosen_challenge(challenge, None, None)]
     else:

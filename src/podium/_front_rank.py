@@ -13,12 +13,13 @@ from podium.model import Challenge, InputError
 from podium.ranking import Ranking, Scheme, scheme_named
 from podium.ranking.inference.intervals import Method
 from podium.ranking.inference.questions import Margin, Questions
+from podium.ranking.inference.resampling import check_resamples
 from podium.ranking.inference.significance import Adjustment
 from podium.ranking.score_table import Missing
 from podium.run import Run, RunFolder, read_record, write_ranking
 from podium.run.runs import read_tables
 
-__all__ = ["load", "rank"]
+__all__ = ["compare_runs", "load", "rank"]
 
 AnyPath: TypeAlias = str | Path
 StagesDone: TypeAlias = Callable[[str, int, int], None]
@@ -113,6 +114,7 @@ def rank(
         A folder for tables and JSON. With `write`, a run's own is taken where none is given; under other options than
         those of its published board, a folder of its own in it.
     """
+    check_resamples(bootstrap)
     if interval not in get_args(Method):
         raise InputError(f"there is no interval {interval!r}", advice=f"There are: {', '.join(get_args(Method))}")
     if not 0 < level < 1:
@@ -175,3 +177,60 @@ def rank(
     if out is not None:
         ranking.folder = write_ranking(ranking, {}, Path(out), None)
     return ranking
+
+
+def compare_runs(
+    runs: Sequence[Run | AnyPath],
+    *,
+    out: AnyPath,
+    names: Sequence[str] = (),
+    title: str | None = None,
+    public: bool = False,
+    anonymise: bool = False,
+    formats: Sequence[str] = ("svg",),
+    bootstrap: int = 1000,
+    seed: int = 1,
+    level: float = 0.95,
+    interval: Method = "bootstrap-t",
+    jobs: int | None = None,
+    progress: StagesDone | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> Path:
+    """Write a page that shows several runs of one challenge side by side, such as phases or years; return where it is.
+
+    Parameters
+    ----------
+    runs
+        Runs or run folders, from the first to the last. Their challenge, edition and measures must agree.
+    out
+        The page, or a folder for it. Its figure goes to figures/ beside it.
+    names
+        What the runs are called; by default what tells their folders apart.
+    title
+        Of the page; by default the challenge's.
+    public, anonymise
+        Whether the page may be published, as it tells of no single case; and whether teams are called A, B, C ….
+    formats
+        Of the figure's file: svg, pdf, png.
+    bootstrap, seed, level, interval, jobs, progress
+        See `Ranking`.
+    say
+        Is told what was written.
+    """
+    from podium.report.comparison_page import write_comparison
+    from podium.report.several_runs import run_labels
+
+    if len(runs) < 2:
+        raise InputError("one run cannot be compared", advice="Give two run folders or more")
+    loaded = [source if isinstance(source, Run) else load(source) for source in runs]
+    labels = tuple(names) or run_labels([run.folder or Path(f"run {n}") for n, run in enumerate(loaded, 1)])
+    if len(set(labels)) != len(loaded):
+        raise InputError(
+            f"there are {len(loaded)} runs and {len(set(labels))} names", advice="Give each a name of its own"
+        )
+    asked: dict[str, Any] = {"bootstrap": bootstrap, "seed": seed, "level": level, "interval": interval, "jobs": jobs}
+    rankings = [run.rank(progress=progress, **asked) for run in loaded]
+    place = Path(out)
+    page = place if place.suffix.lower() in (".html", ".htm") and not place.is_dir() else place / "report.html"
+    settled: dict[str, Any] = {"title": title, "public": public, "anonymise": anonymise, "formats": tuple(formats)}
+    return write_comparison(rankings, page, runs=labels, overwrite=page == place, say=say, **settled)

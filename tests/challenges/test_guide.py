@@ -90,3 +90,12 @@ def test_rules_are_put_into_words():
     assert "At most 9 s for each case" in facts["Limits"]
     test = challenge.varied(rules={"ranking": {"scheme": "test then rank"}})
     assert "p < 0.05" in " ".join(test.placing)
+
+
+def test_one_criterion_is_not_spoken_of_as_several():
+    boxes = get_challenge(str(TOML / "boxes.toml"))
+    one = "One criterion: Average precision. It is computed over all cases and ranks the teams."
+    assert " ".join(boxes.placing) == one
+    timed = boxes.model_copy(update={"timing": boxes.timing.model_copy(update={"weight": 0.5})})
+    assert timed.placing[0] == "2 criteria: Average precision; time."
+    assert timed.placing[1].startswith("Each is computed over all cases")

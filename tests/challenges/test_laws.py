@@ -192,12 +192,11 @@ def test_check_and_evaluate_agree(data, few_predictions, tmp_path, name, edition
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("name", "edition"), KINDS)
-def test_check_and_evaluate_agree_on_all_cases(data, tmp_path, name, edition, seed):
+def test_check_and_evaluate_agree_on_all_cases(data, tmp_path, name, edition):
     folder = data(name)
     assert_check_agrees(
-        made(name, edition), truth=folder / "truth", submission=accepted(name, folder), scratch=tmp_path, seed=seed
+        made(name, edition), truth=folder / "truth", submission=accepted(name, folder), scratch=tmp_path, seed=1
     )
 
 

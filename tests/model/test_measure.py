@@ -167,7 +167,7 @@ def test_times():
         (0.98765, 3, "0.988"),
         (0.98765, 0, "1"),
         (2, 1, "2.0"),
-        (-1.25, 1, "-1.2"),  # to even
+        (-1.25, 1, "−1.2"),  # to even
         (0.0, 2, "0.00"),
         (None, 3, "–"),
         (math.nan, 3, "–"),
@@ -185,7 +185,7 @@ def test_numbers_with_unit_and_sign():
     assert shown_number(math.inf, 1, "mm") == "∞ mm"
     assert shown_number(None, 1, "mm") == "–"
     assert shown_number(2.5, 1, sign=True) == "+2.5"
-    assert shown_number(-2.5, 1, "s", sign=True) == "-2.5 s"
+    assert shown_number(-2.5, 1, "s", sign=True) == "−2.5 s"
     assert shown_number(0.0, 1, sign=True) == "+0.0"
     assert shown_number(-math.inf, 1, sign=True) == "−∞"
 

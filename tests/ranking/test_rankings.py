@@ -264,3 +264,12 @@ def test_options_of_schemes_are_passed_on(monkeypatch):
     ranking = podium.rank(table, better="higher", bootstrap=0, consensus="average", differences="raw")
     assert given == {"rule": {"consensus": "average"}, "scheme": {"differences": "raw"}}
     assert ranking.made_with["consensus"] == "average"
+
+
+def test_more_resamples_than_fit_are_refused_at_once(ranking_of):
+    with pytest.raises(InputError, match="Ask for 1,000,000 at most"):
+        ranking_of(VALUES, bootstrap=10**9)
+    many = np.random.default_rng(0).random((500, 2))
+    with pytest.raises(InputError, match="Ask for 33,000 at most"):
+        ranking_of(many, bootstrap=40_000)
+    assert ranking_of(many, bootstrap=33_000).bootstrap == 33_000

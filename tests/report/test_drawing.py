@@ -129,7 +129,7 @@ def test_without_an_image_labels_have_tints():
     labels[4, 4] = 2
     (axes,) = draw(Slices("", (panel(labels, 0 * labels),), {1: "kidney", 2: "tumor"})).axes
     tints = np.asarray(axes.images[0].get_array())
-    assert len({float(tints[labels == label][0]) for label in (0, 1, 2)}) == 3
+    assert len({tuple(tints[labels == label][0]) for label in (0, 1, 2)}) == 3
     assert set(contours(axes)) == {REFERENCE}
 
 

@@ -17,7 +17,8 @@ from podium.report.figures.by_criterion import (
     places_by_submission,
 )
 from podium.report.figures.of_criteria import has_several
-from podium.report.style import drawing, shortened
+from podium.report.short_names import shortened
+from podium.report.style import drawing
 
 NAMES = ("a", "b", "c")
 PLACES = np.array([[[1, 2, 3], [1, 3, 2], [1, 2, 3], [2, 1, 3]], [[3, 2, 1]] * 4], float)
@@ -147,6 +148,7 @@ LACKING = {
     "one task": set(OF_CRITERIA),
     "two tasks": {"dendrogram"},
     "one submission": set(OF_CRITERIA),
+    "all tied": {"dendrogram"},
     "one case": RESAMPLED,
     "no bootstrap": RESAMPLED,
 }

@@ -75,6 +75,14 @@ def test_infinite_values_are_told():
     assert len(points(axes, "cases")) == 4
 
 
+def test_far_too_many_cases_are_only_boxes_and_say_so(monkeypatch):
+    monkeypatch.setattr("podium.report.figures.cases.MOST_POINTS", 5)
+    (axes,) = dots_and_boxes([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]], submissions=["a", "b"], label="Dice").axes
+    assert len(labelled(axes, "cases").get_offsets()) == 0
+    assert axes.get_xlabel() == "Dice; 6 cases, too many to be drawn one by one"
+    assert labelled(axes, "means").get_offsets()[:, 0].tolist() == pytest.approx([0.2, 0.5])
+
+
 def test_many_points_are_pixels_and_few_are_not():
     few, many = np.zeros((2, 50)), np.zeros((2, 400))
     assert not labelled(dots_and_boxes(few, submissions=["a", "b"]).axes[0], "cases").get_rasterized()
@@ -95,8 +103,10 @@ def test_the_podium_counts_places():
     upper, lower = podium_plot(VALUES, submissions=NAMES, direction=HIGHER, label="Dice ↑").axes
     # Places by case: 1 2 3, 2 1 3, 1 2 –, 1 2 3.
     heights = {
-        (round(bar.get_x() + bar.get_width() / 2), to_rgba(bar.get_facecolor())): bar.get_height()
-        for bar in lower.patches
+        (round(box.vertices[:, 0].mean()), to_rgba(bars.get_facecolor()[0])): box.vertices[:, 1].max()
+        for bars in lower.collections
+        if bars.get_label() == "bars"
+        for box in bars.get_paths()
     }
     first, second, third = (to_rgba(colour) for colour in PALETTE[:3])
     assert heights == {(1, first): 3, (2, first): 1, (1, second): 1, (2, second): 3, (3, third): 3}
@@ -117,7 +127,7 @@ def test_lanes_of_a_place_do_not_meet_the_next():
     upper, lower = podium_plot(values, submissions=names, direction=HIGHER).axes
     assert lower.get_xlim() == (0.5, 10.5)
     assert "10 of 30" in lower.get_xlabel()
-    everything = np.concatenate([points(upper, name) for name in ("others", *names[:5])])
+    everything = np.concatenate([points(upper, name) for name in names])
     away = np.abs(everything[:, 0] - np.rint(everything[:, 0]))
     assert away.max() < 0.45
     assert len(everything) == 10 * 10  # ten places of ten cases, no ties
@@ -166,14 +176,20 @@ def test_cases_are_sorted_from_the_hardest_and_failures_marked():
     assert ticks(axes, "x") == ["y", "x", "w", "z"]
     pixels = axes.images[0].get_array()
     assert pixels.shape == (3, 4, 4)
-    np.testing.assert_allclose(pixels[1, 0], to_rgba(ALARM))
-    np.testing.assert_allclose(pixels[2, 0], to_rgba(GRID))
+    np.testing.assert_allclose(pixels[1, 0], np.multiply(to_rgba(ALARM), 255))
+    np.testing.assert_allclose(pixels[2, 0], np.multiply(to_rgba(GRID), 255))
     brightness = pixels[0, :, :3].sum(axis=1)
     assert np.argsort(brightness).tolist() == [0, 1, 2, 3]  # 0.7, 0.8, 0.9, 0.95: the brighter the better
     (crosses,) = axes.collections
     assert crosses.get_offsets().tolist() == [[0, 1]]
     assert bar.get_ylabel() == "Dice ↑"
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["failed", "no value"]
+
+
+def test_long_names_of_cases_leave_room_for_one_row():
+    cases = [f"sub{number:03d}__a_long_rotation" for number in range(4)]
+    figure = case_heatmap([[0.1, 0.5, 0.7, 0.9]], submissions=["alone"], cases=cases, direction=HIGHER)
+    assert figure.axes[0].get_position().height * figure.get_figheight() > 0.15  # inches
 
 
 def test_bright_is_good_also_where_lower_is_better():
@@ -275,4 +291,6 @@ def test_strange_values_are_drawn_without_a_warning(name, direction):
 def test_lines_are_collections_so_that_files_stay_small():
     axes = dots_and_boxes(np.random.default_rng(1).random((60, 20)), submissions=[f"t{k}" for k in range(60)]).axes[0]
     assert sum(isinstance(each, LineCollection) for each in axes.collections) == 2
-    assert not axes.lines
+    assert {line.get_gid() for line in axes.lines} == {
+        f"team-{k}" for k in range(60)
+    }  # only the marks beside the names

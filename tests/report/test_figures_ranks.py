@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from drawn import labelled, notes, points, ticks
-from matplotlib.colors import to_rgba
 
 from podium.model import Direction, InputError
 from podium.report.figures import blob_plot, lines_over_schemes, significance_map, tau_violin
@@ -35,17 +34,12 @@ def test_lines_follow_places_rule_by_rule():
     (axes,) = lines_over_schemes(rules, submissions=NAMES, tau=tau).axes
     assert ticks(axes) == ["As published", "Without x", "Median"]
     assert ticks(axes, "x") == NAMES
-    lines = {
-        to_rgba(colour): line
-        for colour, line in zip(
-            labelled(axes, "lines").get_colors(), labelled(axes, "lines").get_segments(), strict=True
-        )
-    }
-    first, second, third = (lines[to_rgba(colour)] for colour in PALETTE[:3])
-    np.testing.assert_allclose(first, [[1, -1], [1, 0], [2, 1], [0.67, 2]])  # sharing the first place, on the left
-    np.testing.assert_allclose(second, [[2, -1], [2, 0], [1, 1], [1.33, 2]])
+    lines = {line.get_color(): line.get_xydata() for line in axes.lines if line.get_label() == "lines"}
+    first, second, third = (lines[colour] for colour in PALETTE[:3])
+    np.testing.assert_allclose(first, [[1, -1], [1, 0], [2, 1], [1, 2]])  # sharing the first place, on the left
+    np.testing.assert_allclose(second, [[2, -1], [2, 0], [1, 1], [2, 2]])
     np.testing.assert_allclose(third, [[3, -1], [3, 0], [3, 1]])  # no place in the last
-    assert notes(axes) == ["", "−0.50  another winner", "undefined  another winner", "τ"]
+    assert notes(axes) == ["", "−0.50  another winner", "no order  shared", "τ"]
 
 
 def test_a_shared_first_place_that_fewer_share_is_no_other_winner():
@@ -137,3 +131,24 @@ def test_any_number_of_teams_is_drawn_without_a_warning(teams, equal):
     if teams == 1:
         assert ticks(figures[0].axes[0], "x") == ["1"]
     assert figures[0].axes[0].get_xlim() == (0.4, teams + 0.6)
+
+
+def test_those_who_share_a_place_stand_beside_one_another():
+    equal = {"as published": [1, 1, 1], "other": [1, 1, 3], "third": [2, 1, 3]}
+    (axes,) = lines_over_schemes(equal, submissions=NAMES, tau={"other": 0.9, "third": np.nan}).axes
+    ends = {tuple(line.get_xydata()[1]) for line in axes.lines if line.get_label() == "lines"}
+    assert ends == {(1, 0), (2, 0), (3, 0)}  # a slot for each, not all in a corner
+    assert [note for note in notes(axes) if "winner" in note or "shared" in note] == []  # fewer share it: nobody is new
+    assert "no order" in notes(axes)
+
+
+def test_another_winner_is_told_from_a_shared_place():
+    rules = {"as published": [1, 2, 3], "shared": [1, 1, 3], "other": [2, 1, 3]}
+    (axes,) = lines_over_schemes(rules, submissions=NAMES[:3], tau=dict.fromkeys(list(rules)[1:], 0.5)).axes
+    assert [note for note in notes(axes) if "0.50" in note] == ["0.50  shared", "0.50  another winner"]
+
+
+def test_a_map_without_significance_says_so():
+    p, difference = pairs([2, 1], [[np.nan, 0.5], [0.5, np.nan]])
+    figure = significance_map([p], [difference], submissions=["a", "b"], directions=[HIGHER])
+    assert figure.legends[0].get_texts()[0].get_text() == "nobody is significantly better than anybody (p < 0.05)"

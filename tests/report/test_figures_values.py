@@ -160,3 +160,13 @@ def test_wrong_shapes_and_nothing_are_refused():
         forest_plot(np.ones((0, 3)), np.ones((0, 3)), np.ones((0, 3)), submissions=NAMES, labels=[])
     with pytest.raises(InputError, match="submissions"):
         accuracy_runtime([1.0], [1.0, 2.0], submissions=NAMES, direction=HIGHER)
+
+
+def test_one_interval_that_says_nothing_does_not_stretch_the_axis():
+    estimate, low, high = np.array([[0.9, 0.8, 0.7], [0.88, 0.78, -9.0], [0.92, 0.82, 0.75]])[:, None, :]
+    (axes,) = forest_plot(estimate, low, high, submissions=["a", "b", "c"], labels=["Dice"]).axes
+    first, last = axes.get_xlim()
+    assert first > 0
+    assert last < 1.5
+    lines = next(own for own in axes.collections if own.get_label() == "intervals")
+    assert lines.get_paths()[2].vertices[0, 0] == first  # to the edge, with an arrow

@@ -13,6 +13,7 @@ from reports import (
     DEGENERATE,
     HOSTILE,
     STRANGE_TABLES,
+    run_of,
     synthetic_report,
     synthetic_run,
     table_ranking,
@@ -24,6 +25,7 @@ from podium.report import build, page
 from podium.report._contents import board, failures, full_rules, hashes
 from podium.report.build import build_report
 from podium.report.data import gather
+from podium.report.figures import gallery
 from podium.report.page import Group, Image, Shown, ShownFigure, render
 
 pytestmark = pytest.mark.slow
@@ -83,7 +85,17 @@ def embedded(parsed):
 def test_the_page_is_well_formed_and_in_order(parsed):
     assert parsed.open == []
     sections = [own["id"] for own in parsed.all("section")]
-    assert sections == ["verdict", "leaderboard", "criteria", "figures", "failures", "rules", "submissions", "cases"]
+    assert sections == [
+        "verdict",
+        "leaderboard",
+        "certainty",
+        "criteria",
+        "figures",
+        "failures",
+        "rules",
+        "submissions",
+        "cases",
+    ]
     anchors = {own["href"][1:] for own in parsed.all("a") if own.get("href", "").startswith("#")}
     identifiers = [own["id"] for _, own in parsed.tags if "id" in own]
     assert len(identifiers) == len(set(identifiers))
@@ -104,12 +116,18 @@ def test_nothing_is_fetched_and_only_the_own_script_may_run(parsed):
     assert outside == {"https://kits21.kits-challenge.org"}
 
 
+def values_in(document):
+    """Return the values of each measure, which are kept in units of their last decimal."""
+    kept = zip(document["measures"], document["values"], strict=True)
+    return [np.array(values, float) / 10 ** measure["digits"] for measure, values in kept]
+
+
 def test_every_submission_case_and_value_is_in_the_page(data, parsed):
     document = embedded(parsed)
     assert [each["name"] for each in document["submissions"]] == list(data.submissions)
     assert document["cases"] == list(data.cases)
-    for measure, values in zip(data.measures, document["values"], strict=True):
-        assert np.allclose(np.array(values, float), data.values(measure), atol=1e-4)
+    for measure, values in zip(data.measures, values_in(document), strict=True):
+        assert np.allclose(values, data.values(measure), atol=1e-4)
     for index, name in enumerate(data.submissions):
         failed = document["submissions"][index]["failed"]
         lost = data.cube.failed[data.cube.submissions.index(name)]
@@ -148,6 +166,23 @@ def test_what_failures_cost(data):
     assert failures(synthetic_report(3, 4, bootstrap=0, failing=0.0)) == []
 
 
+def test_what_was_not_drawn_is_said_once_for_each_reason(data):
+    nobody = [("Places", "Nobody is ranked."), ("Means", "Nobody is ranked."), ("Time", "No time was told.")]
+    read = " ".join(" ".join(Parsed(render(data, Shown(absent=nobody))).texts).split())
+    assert "Nobody is ranked. Places; Means" in read
+    assert read.count("Nobody is ranked.") == 1
+
+
+def test_an_edition_is_told_only_where_there_are_several(data):
+    assert "Rules as documented" in render(data)
+    masks = {f"case_{number}": np.eye(9, k=number, dtype=np.uint8) for number in range(3)}
+    measured = podium.measure(masks, masks, metrics="dice")
+    text = render(gather(run_of(measured.challenge, measured.table).rank(bootstrap=0)))
+    body = text.partition("<body>")[2].partition("<script")[0]
+    assert "the rules below" in body
+    assert "document" not in body
+
+
 def test_rules_are_told_in_full(data, parsed):
     text = " ".join(" ".join(parsed.texts).split())
     for told in (
@@ -159,7 +194,7 @@ def test_rules_are_told_in_full(data, parsed):
         "Holm",
         "Podium 0.1.0",
         "higher is better",
-        "what the challenge's page says",
+        "what its page says",
     ):
         assert told in text, told
     assert "<h1" not in full_rules(data.challenge)
@@ -263,8 +298,9 @@ def test_figures_and_pictures_stand_where_they_belong(data):
     assert [own["data-tab"] for own in parsed.all("figure") if "data-tab" in own] == ["a", "b"]
     for told in ("There is no reason.", "A note for all.", "Its files are gone.", "x, worst of 3"):
         assert told in text
-    assert parsed.all("img", id="picture-7")[0]["alt"] == "what is seen"
-    assert embedded(parsed)["submissions"][0]["pictures"] == [[7, "worst, x"]]
+    assert parsed.all("figure", id="picture-7")
+    assert parsed.all("img")[-1]["alt"] == "what is seen"
+    assert embedded(parsed)["submissions"][0]["pictures"] == [[7, "worst, x", ""]]
     assert "pictures" in [own["id"] for own in parsed.all("section")]
 
 
@@ -277,13 +313,13 @@ def test_whatever_the_table_was_there_is_a_page(name):
     document = embedded(parsed)
     assert [each["name"] for each in document["submissions"]] == list(data.submissions)
     assert document["cases"] == list(data.cases)
-    for measure, values, priced in zip(data.measures, document["values"], document["priced"], strict=True):
-        np.testing.assert_allclose(np.array(values, float), data.values(measure), atol=1e-4)
+    for measure, values, priced in zip(data.measures, values_in(document), document["priced"], strict=True):
+        np.testing.assert_allclose(values, data.values(measure), atol=1e-4)
         assert [np.flatnonzero(row).tolist() for row in data.failed(measure)] == priced
     read = " ".join(parsed.texts)
     assert not re.search(r"\bnan\b|\bNone\b|[Cc]hallenge", read)
     sections = [own["id"] for own in parsed.all("section")]
-    assert ("criteria" in sections) == (name != "one task")
+    assert ("criteria" in sections) == (name not in ("one task", "one submission"))
     identifiers = [own["id"] for _, own in parsed.tags if "id" in own]
     assert len(identifiers) == len(set(identifiers))
     assert {own["href"][1:] for own in parsed.all("a")} <= set(identifiers)
@@ -331,7 +367,7 @@ def test_anonymous_pages_of_tables_hold_no_name():
 def test_forty_submissions_and_three_hundred_cases_fit_into_a_mail():
     data = synthetic_report(40, 300, bootstrap=50, failing=0.02, baseline=True)
     size = len(render(data).encode())
-    assert size + build.MOST_SVG + build.MOST_PICTURES < 5_000_000
+    assert size + build.MOST_SVG + build.FEWEST_PICTURES + build.FEWEST_SCENES < 5_000_000
 
 
 def test_many_failures_are_shown_on_demand():
@@ -353,6 +389,13 @@ def test_heavy_figures_become_pictures(tmp_path, monkeypatch, data):
     images = Parsed((tmp_path / "heavy.html").read_text()).all("img")
     assert [own["class"] for own in images] == ["chart"] * len(images)
     assert 1 <= len(images) <= 2
+    monkeypatch.setattr(build, "MOST_IMAGES", 0)
+    monkeypatch.setattr(build, "MOST_SVG", 0)
+    monkeypatch.setattr(gallery, "LARGE", 0)
+    few = build_report(data, tmp_path / "few.html", figures=tmp_path / "figures", only=["dots_and_boxes", "places"])
+    assert few.figures == 2  # the first of every kind
+    said = " ".join(Parsed((tmp_path / "few.html").read_text()).texts)
+    assert "To keep this page small, these are only in figures/." in said
     assert {path.suffix for path in (tmp_path / "figures").iterdir()} == {".svg", ".pdf", ".png"}
 
 
@@ -369,7 +412,7 @@ def test_where_inputs_are_gone_the_page_says_so(tmp_path):
     )
     text = " ".join(Parsed((tmp_path / "report.html").read_text()).texts)
     assert "No cases are drawn: the truth is no longer at /data/truth." in text
-    assert told[0] == ("figures", 1, 1)
+    assert told[:2] == [("figures", 0, 1), ("figures", 1, 1)]
     assert {what for what, _, _ in told} == {"figures", "pictures of cases"}
 
 

@@ -329,7 +329,7 @@ def test_a_run_that_moved_with_its_inputs_still_draws_its_cases(original, monkey
     assert all(picture.figure is not None for picture in after.pictures(["steady", "packed"]))
     page = podium.load(after.run).report(bootstrap=0, only=["dots_and_boxes"], formats=["png"])
     assert page == after.run / "report.html"
-    assert page.read_text().count("data:image/webp") == 7  # three of both, and the only one of unlucky
+    assert page.read_text().count('<figure id="picture-') == 7  # three of both, and the only one of unlucky
     assert len(list((after.run / "figures" / "cases").iterdir())) == 7
     # Where only the run moved, its inputs are not beside it.
     after.run.rename(elsewhere / "run")

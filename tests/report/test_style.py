@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from podium.model import Role
-from podium.report.style import INK, OTHERS, PALETTE, SOFT, cleaned, drawing, looks, shortened
+from podium.report.short_names import cleaned, shortened
+from podium.report.style import INK, OTHERS, PALETTE, SOFT, drawing, looks
 
 # What full dichromacy makes of linear RGB: Machado, Oliveira and Fernandes 2009, IEEE TVCG 15(6), severity 1.
 VISION = {
@@ -71,10 +72,16 @@ def test_few_competitors_each_have_a_colour_and_a_marker():
     assert [look.place for look in found.values()] == [1, 2, 3, 4, 5, 6, 7]
 
 
-def test_of_many_only_the_first_and_the_one_in_focus_do():
+def test_forty_competitors_each_have_a_look_of_their_own():
+    shown = looks([f"t{k}" for k in range(40)])
+    assert len({(look.colour, look.marker) for look in shown.values()}) == 40
+    assert OTHERS not in {look.colour for look in shown.values()}
+    assert [look.index for look in shown.values()] == list(range(40))
+
+
+def test_of_many_only_the_first_and_the_one_in_focus_are_named_where_room_is_short():
     found = looks([f"t{k}" for k in range(60)], focus="t30")
     assert [name for name, look in found.items() if look.highlighted] == ["t0", "t1", "t2", "t3", "t4", "t30"]
-    assert found["t10"].colour == OTHERS
     assert found["t30"].focus
 
 

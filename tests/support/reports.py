@@ -54,7 +54,8 @@ def team_names(count: int) -> list[str]:
 
 def tidy(rows: Iterable[Sequence[Any]]) -> pl.DataFrame:
     """Return measurements from rows of submission, case, unit, target, metric, value, status and reason."""
-    return pl.DataFrame([(*row[:6], None, *row[6:]) for row in rows], schema=SCHEMA, orient="row")
+    columns = zip(*((*row[:6], None, *row[6:]) for row in rows), strict=True)
+    return pl.DataFrame(dict(zip(SCHEMA, map(list, columns), strict=False)), schema=SCHEMA)  # much faster than by rows
 
 
 def record_of(challenge: Challenge, roles: Mapping[str, Role]) -> RunRecord:
@@ -144,7 +145,7 @@ def synthetic_run(
         roles["baseline"] = Role.BASELINE
     if people:
         roles["raters"] = Role.REFERENCE
-    hardness = generator.beta(2, 5, cases)
+    hardness, measures = generator.beta(2, 5, cases), rules.measures
     rows: list[tuple[Any, ...]] = []
     for number, name in enumerate(roles):
         skill = 0.25 if name == "baseline" else 0.93 if name == "raters" else 0.95 - 0.5 * number / (len(teams) + 4)
@@ -158,10 +159,10 @@ def synthetic_run(
                 if timed:  # which counts as the slowest
                     rows.append((name, case, "", "", rules.time.name, 0.5, "ok", ""))
                 continue
-            good = 0.8 if all_equal else float(np.clip(skill - 0.5 * hardness[index] + generator.normal(0, 0.05), 0, 1))
-            for measure in rules.measures:
+            good = 0.8 if all_equal else _share(skill - 0.5 * hardness[index] + generator.normal(0, 0.05))
+            for measure in measures:
                 for target in () if measure.optional else measure.targets:
-                    value = good if all_equal else float(np.clip(good + generator.normal(0, 0.02), 0, 1))
+                    value = good if all_equal else _share(good + generator.normal(0, 0.02))
                     if measure.direction is Direction.LOWER:
                         value = 20 * (1 - value) + 0.5
                     if undefined and generator.random() < undefined:
@@ -173,6 +174,10 @@ def synthetic_run(
                 seconds = float(np.exp(generator.normal(0.2 * (number % 7), 0.1)))
                 rows.append((name, case, "", "", rules.time.name, seconds, "ok", ""))
     return run_of(rules, tidy(rows), roles=roles)
+
+
+def _share(value: float) -> float:
+    return float(min(max(value, 0.0), 1.0))  # much faster than NumPy's clip for single numbers
 
 
 def _row(name: str, value: Any) -> tuple[Any, ...]:

@@ -31,6 +31,7 @@ SLOW = (
     "metrics/test_classification.py",
     "metrics/test_detection.py",
     "metrics/test_far.py",
+    "metrics/test_gpu_kernels.py",
     "metrics/test_instances.py",
     "metrics/test_panoptic.py",
     "metrics/test_reliability.py",
@@ -48,10 +49,12 @@ SLOW = (
     "ranking/test_rankings.py",
     "ranking/test_schemes.py",
     "ranking/test_score_table.py",
+    "report/test_audience.py",
     "report/test_characterisation.py",
     "report/test_figures_by_criterion.py",
     "report/test_figures_cases.py",
     "report/test_figures_ranks.py",
+    "report/test_several_runs.py",
     "report/test_verdicts.py",
     "run/test_contract.py",
     "run/test_engine.py",
@@ -59,6 +62,7 @@ SLOW = (
     "run/test_grand_challenge.py",
     "run/test_hostile_sizes.py",
     "run/test_hostile_surroundings.py",
+    "run/test_placement.py",
     "run/test_runs.py",
 )
 """Files and folders of tests, seen from here one up."""

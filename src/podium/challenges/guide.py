@@ -11,7 +11,7 @@ from podium.challenges.kinds import DeclaredChallenge
 from podium.model import Challenge, Measure
 from podium.run.unpacking import Limits
 
-__all__ = ["Section", "guide_to"]
+__all__ = ["Section", "guide_to", "options_of"]
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def guide_to(challenge: Challenge, *, called: str) -> tuple[Section, ...]:
         Section("What is measured", tuple(_measured(challenge))),
         Section("How places are made", challenge.placing),
         Section("Limits", tuple(_limits(challenge))),
-        Section("Options", tuple(_options(challenge))),
+        Section("Options", tuple(f"{how}: {what}" for how, what in options_of(challenge))),
         Section("Commands", tuple(_commands(challenge, called)), verbatim=True),
     )
     return tuple(section for section in sections if section.lines)
@@ -118,14 +118,15 @@ def _limits(challenge: Challenge) -> Iterator[str]:
         yield f"At most {challenge.timing.limit_seconds:g} s for each {row} on average, by your timing.csv."
 
 
-def _options(challenge: Challenge) -> Iterator[str]:
+def options_of(challenge: Challenge) -> Iterator[tuple[str, str]]:
+    """Yield the options of a challenge, as they are given on the command line, and what each means."""
     fields = type(challenge).model_fields
     if len(challenge.editions) > 1:
-        yield f"--rules {' or '.join(challenge.editions)}: {fields['edition'].description}"
+        yield f"--rules {' or '.join(challenge.editions)}", str(fields["edition"].description)
     for name in challenge.option_names():
         default = fields[name].get_default(call_default_factory=True)
         shown = f" (by default {default})" if default not in (None, "", ()) else ""
-        yield f"--option {name}=…{shown}: {' '.join((fields[name].description or '').split())}"
+        yield f"--option {name}=…{shown}", " ".join((fields[name].description or "").split())
 
 
 def _commands(challenge: Challenge, called: str) -> Iterator[str]:

@@ -18,6 +18,7 @@ from podium.model.errors import InputError
 from podium.model.handed import Handed
 from podium.model.interfaces import Interface
 from podium.model.measure import SECONDS, Measure
+from podium.model.scenes import Scene
 from podium.model.views import View
 
 if TYPE_CHECKING:
@@ -296,6 +297,10 @@ class Challenge(BaseModel, ABC):
 
     def views(self, case: Case, truth: Any, prediction: Path, *, images: Path | None = None) -> list[View]:  # noqa: ARG002  # for those who replace it
         """Show what people look at in one prediction of a case, on the case's image where that is given."""
+        return []
+
+    def scenes(self, case: Case, truth: Any, prediction: Path, *, images: Path | None = None) -> list[Scene]:  # noqa: ARG002  # for those who replace it
+        """Show a prediction of a case to be moved through: volumes to scroll, films to play, sweeps to turn around."""
         return []
 
     def overviews(self, measurements: pl.DataFrame) -> list[View]:  # noqa: ARG002  # for those who replace it

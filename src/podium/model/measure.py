@@ -214,10 +214,11 @@ def shown_number(value: float | None, digits: int, unit: str = "", *, sign: bool
 
     Examples
     --------
-    >>> shown_number(0.98765, 3), shown_number(None, 3), shown_number(math.inf, 1, "mm")
-    ('0.988', '–', '∞ mm')
+    >>> shown_number(0.98765, 3), shown_number(None, 3), shown_number(math.inf, 1, "mm"), shown_number(-0.5, 1)
+    ('0.988', '–', '∞ mm', '−0.5')
     """
     if value is None or math.isnan(value):
         return "–"
-    text = ("∞" if value > 0 else "−∞") if math.isinf(value) else f"{value:{'+' if sign else ''}.{digits}f}"
+    signed = "+" if sign else ""
+    text = ("∞" if value > 0 else "−∞") if math.isinf(value) else f"{value:{signed}.{digits}f}".replace("-", "−")
     return f"{text} {unit}" if unit else text

@@ -18,6 +18,7 @@ from podium.ranking.inference.intervals import Method
 from podium.ranking.inference.margins import Margin, Margins, judge_margins
 from podium.ranking.inference.planning import CasePlan, plan_cases
 from podium.ranking.inference.questions import Answer, Questions
+from podium.ranking.inference.resampling import check_resamples
 from podium.ranking.inference.sensitivity import OtherRule, Sensitivity, assess_sensitivity
 from podium.ranking.inference.stability import LeftOut, Stability, assess_stability, firsts, jackknife
 from podium.ranking.inference.subgroups import Subgroups, rank_subgroups
@@ -80,6 +81,7 @@ class Ranking:
         run: Any = None,
         table: ScoreTable | None = None,
     ) -> None:
+        check_resamples(bootstrap, competitors=len(rule.competitors))
         self.rule = rule
         self.bootstrap, self.seed, self.level, self.interval = bootstrap, seed, level, interval
         self.made_with = dict(made_with or {})
@@ -226,6 +228,33 @@ class Ranking:
         """What `asked` asks for, answered."""
         return self.asked.answered(self)
 
+    def changed(self, change: Callable[[Rule], Rule], text: Callable[[str], str] = str) -> Ranking:
+        """Return the same ranking with other names or words in its rules, never with other numbers.
+
+        Parameters
+        ----------
+        change
+            From a rule to the same rule in other words.
+        text
+            Does so with sentences about rules that cannot be tried.
+        """
+
+        def built(other: OtherRule) -> Rule:
+            try:
+                return change(other.build())
+            except InputError as error:
+                raise InputError(text(str(error))) from None
+
+        def others() -> Iterable[OtherRule]:
+            return (replace(other, build=partial(built, other)) for other in self._others())
+
+        ranking = copy(self)
+        computed = [name for name, member in vars(Ranking).items() if isinstance(member, cached_property)]
+        for name in computed:
+            vars(ranking).pop(name, None)
+        vars(ranking).update(rule=change(self.rule), _others=others)
+        return ranking
+
     def renamed(self, names: Mapping[str, str], text: Callable[[str], str] = str) -> Ranking:
         """Return the same ranking of a table with other names of submissions; `text` renames them within sentences."""
 
@@ -239,23 +268,11 @@ class Ranking:
                 notes=tuple(map(text, rule.notes)),
             )
 
-        def built(other: OtherRule) -> Rule:
-            try:
-                return other_rule(other.build())
-            except InputError as error:
-                raise InputError(text(str(error))) from None
-
-        def others() -> Iterable[OtherRule]:
-            return (replace(other, build=partial(built, other)) for other in self._others())
-
-        ranking, rule = copy(self), other_rule(self.rule)
-        computed = [name for name, member in vars(Ranking).items() if isinstance(member, cached_property)]
-        for name in computed:
-            vars(ranking).pop(name, None)
-        table = self.table
+        ranking = self.changed(other_rule, text)
+        rule, table = ranking.rule, self.table
         if table is not None:
             table = replace(table, submissions=rule.submissions, roles=rule.roles, remarks={}, notes=rule.notes)
-        vars(ranking).update(rule=rule, table=table, _others=others)
+        ranking.table = table
         return ranking
 
     def plot(self, name: str) -> Figure:

@@ -126,6 +126,8 @@ def survey_raters(
             folder.parts.begin(but=frozenset(case.name for case in cases) if resume else frozenset())
         work = _Work(challenge, truth, levels, tuple(metrics), folder.parts if folder else None, resume, samples)
         results = {}
+        if progress is not None:
+            progress(0, len(cases))
         for done, (case, result) in enumerate(Threads(jobs).done(work, cases), start=1):
             results[case] = result
             if progress is not None:

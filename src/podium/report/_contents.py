@@ -14,6 +14,7 @@ import numpy as np
 
 from podium.model import Challenge, Measure, Purpose, shown_level
 from podium.ranking import COVERAGE
+from podium.report.short_names import pieces
 from podium.report.words import number
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ __all__ = [
 ]
 
 _COLUMNS_AT_FIRST = 7
+LONGEST_NAME = 60
+"""Columns of a name on the leaderboard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +67,11 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of the leaderboard."""
+    """A line of the leaderboard; of a long name, the parts that are shown and those that are not."""
 
     index: int
     submission: str
+    name: list[tuple[str, bool]]
     place: int | None
     role: str
     remark: str
@@ -103,6 +107,7 @@ def board(data: ReportData) -> Board:
     first = dict(zip(stability.submissions, stability.first.tolist(), strict=True)) if stability else {}
     position = {name: index for index, name in enumerate(confidence.submissions)} if confidence else {}
     failed = dict(zip(data.rule.submissions, data.rule.priced.sum(axis=1).tolist(), strict=True))
+    names = pieces(data.submissions, LONGEST_NAME)
     rows = []
     for index, entry in enumerate(data.board.entries):
         name = entry.submission
@@ -119,6 +124,7 @@ def board(data: ReportData) -> Board:
             Row(
                 index,
                 name,
+                names[name],
                 entry.place,
                 entry.role,
                 entry.remark,
@@ -213,7 +219,8 @@ def _costs(data: ReportData, submission: str) -> tuple[Cost, ...]:
         digits = digits_of(values)
         good = values[~failed & ~np.isnan(values)]
         measured = number(float(good.mean()), digits) if good.size else "nothing"
-        priced = "no value" if np.isnan(values[failed]).any() else number(float(np.nanmean(values)), digits)
+        unpriced = "no value" if data.whole is None else "not shown"
+        priced = unpriced if np.isnan(values[failed]).any() else number(float(np.nanmean(values)), digits)
         costs.append(Cost(measure.label, measured, priced))
     return tuple(costs)
 
@@ -230,7 +237,7 @@ def declared(challenge: Challenge) -> list[tuple[Measure, str, str]]:
     return [
         (
             measure,
-            ", ".join(target.replace("_", " ").replace("/", ", ") for target in measure.targets if target),
+            ", ".join(target.replace("_", " ") for target in measure.targets if target),
             measure.price.words if measure.price else "nothing: it only describes",
         )
         for measure in challenge.measures
@@ -289,7 +296,7 @@ class Hashes:
 
 def hashes(data: ReportData) -> list[Hashes]:
     """Return one digest for the truth and each submission: of the sorted digests of its files, one a line."""
-    lines = [_hashes("the truth", data.info["truth"]["sha256"])]
+    lines = [_hashes("the truth", data.info["truth"]["sha256"])] if data.whole is None else []
     submissions: Mapping[str, Mapping[str, Any]] = data.info["submissions"]
     return lines + [_hashes(name, submissions[name]["sha256"]) for name in data.submissions if name in submissions]
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from podium.model import Direction, Status
+from podium.model import Direction, Floats, Status
 from podium.report._contents import Failure, digits_of
 from podium.report.explanations import explain
 from podium.report.words import contained
@@ -24,16 +23,16 @@ _SIGNS = {Direction.HIGHER: 1, Direction.LOWER: -1}
 
 
 def document(
-    data: ReportData, failures: Sequence[Failure], pictures: Mapping[str, Sequence[tuple[int, str]]]
+    data: ReportData, failures: Sequence[Failure], pictures: Mapping[str, Sequence[tuple[int, str, str]]]
 ) -> dict[str, Any]:
-    """Return submissions, cases, measures and all values of cases.
+    """Return submissions, cases, measures and all values of cases, these in units of their last decimal.
 
     Parameters
     ----------
     failures
         Of those submissions where something went wrong.
     pictures
-        For each submission, number and label of the page's pictures that show it.
+        For each submission, number and label of the page's pictures that show it, and of which case each is.
     """
     failed, reasons = _failed(data)
     shares = {}
@@ -64,15 +63,18 @@ def document(
             }
         )
     measures, values, priced = [], [], []
+    seen = [name in data.seen for name in data.submissions]
     for measure in data.measures:
         own = data.values(measure)
         digits = digits_of(own)
         measures.append({"label": measure.label, "sign": _SIGNS.get(measure.direction, 0), "digits": digits})
-        values.append([[_rounded(x, digits) for x in row] for row in own.tolist()])
+        own_values = _whole(own, digits)
+        values.append([row if shown else [] for row, shown in zip(own_values, seen, strict=True)])
         priced.append([np.flatnonzero(row).tolist() for row in data.failed(measure)])
     return {
         "submissions": submissions,
         "cases": data.cases,
+        "seen": seen,
         "measures": measures,
         "values": values,
         "priced": priced,
@@ -94,17 +96,18 @@ def _failed(data: ReportData) -> tuple[dict[str, list[int]], list[str]]:
     return {name: [n for pair in sorted(own.items()) for n in pair] for name, own in failed.items()}, list(reasons)
 
 
-def _rounded(value: float, digits: int) -> float | int | str | None:
-    """Return a number as short as it is shown; text where JSON has no number."""
-    if math.isnan(value):
-        return None
-    if math.isinf(value):
-        return "∞" if value > 0 else "−∞"
-    short = round(value, digits)
-    return int(short) if short == int(short) else short
+def _whole(values: Floats, digits: int) -> list[list[int | str | None]]:
+    """Return numbers in units of their last decimal, which is the shortest; text where JSON has no number."""
+    finite = np.isfinite(values)
+    whole = np.rint(np.where(finite, values, 0) * 10.0**digits).tolist()
+    rows: list[list[int | str | None]] = [list(map(int, row)) for row in whole]
+    for row, column in np.argwhere(~finite).tolist():
+        value = values[row, column]
+        rows[row][column] = None if np.isnan(value) else "∞" if value > 0 else "−∞"
+    return rows
 
 
-def as_json(document: Mapping[str, Any]) -> str:
+def as_json(document: Any) -> str:
     """Return JSON that can stand inside a script element: no text in it can end that element or begin a comment."""
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for sign in "<>&\u2028\u2029":

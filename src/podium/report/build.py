@@ -6,9 +6,11 @@ import base64
 import io
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from podium.report.page import Group, Image, Shown, ShownFigure, render
 from podium.run import Run, RunFolder
@@ -24,12 +26,21 @@ __all__ = ["Built", "build_report"]
 
 MOST_SVG = 3_000_000
 """Bytes of figures that a page holds as SVG; beyond, the largest are pictures, so that it can be mailed."""
-MOST_PICTURES = 1_000_000
-"""Bytes of pictures of cases that a page holds; further ones are files only."""
-PICTURED = 3
+MOST_IMAGES = 800_000
+"""Bytes of such pictures; of each kind the first come first, and further ones are files only."""
+MOST_OF_PAGE = 4_950_000
+"""Bytes that a page should have, as far as cases that are shown can be fewer."""
+FEWEST_PICTURES, MOST_PICTURES = 60_000, 1_000_000
+"""Bytes of pictures of cases that a page holds, of a large and of a small run; further ones are files only."""
+FEWEST_SCENES = 120_000
+"""Bytes of cases to be looked at that even the page of a large run holds."""
+MOST_OF_PICTURE = 60_000
+"""Bytes of a picture as SVG, which follows the page's colours; a larger one is made of pixels."""
+PICTURED = 8
 """Submissions whose cases are shown, from the first on; with --submission, only that one's."""
 _WIDTH = 1000  # pixels of a picture in the page
-_QUALITY = 82
+_QUALITY, _LESS = 82, 50  # of pictures, and of those with many pixels
+_MANY_PIXELS = 3_000_000
 
 Progress = Callable[[str, int, int], None]
 
@@ -53,6 +64,7 @@ def build_report(
     formats: Collection[str] = ("svg", "pdf", "png"),
     run: Run | None = None,
     images: Path | None = None,
+    cases: Sequence[str] = (),
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> Built:
@@ -71,7 +83,10 @@ def build_report(
     formats
         Of the files: svg, pdf and png.
     run, images
-        For pictures of cases, see `podium.report.pictures.draw_pictures`; without a run there are none.
+        For pictures of cases, see `podium.report.pictures.draw_pictures`; without a run there are none, and only the
+        organiser's page has any.
+    cases
+        That somebody wants to look at, see `podium.report.viewer.look_at`.
     overwrite
         Whether a page may be overwritten that Podium did not write, since somebody named it.
     progress
@@ -82,18 +97,28 @@ def build_report(
     tell = (lambda what: lambda done, total: progress(what, done, total)) if progress else (lambda _: None)
     page.parent.mkdir(parents=True, exist_ok=True)
     RunFolder(page.parent).claim([page.name], overwrite=overwrite, take=False)
-    if any(shown != real for shown, real in data.names.items()):
-        # What an earlier report has left beside an anonymous page may tell who is who.
+    if data.whole is not None or any(shown != real for shown, real in data.names.items()):
+        # What an earlier report has left beside a page for others may tell what is not for them, or who is who.
         RunFolder(figures.parent).forget(lambda name: name.startswith(f"{figures.name}/"))
     drawn = save_all(data, figures, formats, only=only, progress=tell("figures"))
     groups, absent = _groups(drawn, figures.name)
     pictures: dict[str, list[Image]] = {}
     notes: dict[str, list[str]] = {}
-    if run is not None:
-        pictures, notes = _pictures(
-            data, run, figures, formats=formats, images=images, progress=tell("pictures of cases")
+    look = None
+    if run is not None and data.whole is None:  # they show the truth
+        from podium.report.viewer import MOST_SCENES, look_at
+
+        chosen = _pictured(data)
+        left = MOST_OF_PAGE - len(render(data, Shown(groups, absent)).encode("utf-8", "replace"))
+        room = int(np.clip(left * 0.6, FEWEST_SCENES, MOST_SCENES))
+        look = look_at(
+            data, run, submissions=chosen, cases=cases, images=images, room=room, progress=tell("cases to look at")
         )
-    text = render(data, Shown(groups, absent, pictures, notes))
+        room = int(np.clip(left * 0.4, FEWEST_PICTURES, MOST_PICTURES))
+        pictures, notes = _pictures(
+            data, run, figures, formats=formats, images=images, room=room, progress=tell("pictures of cases")
+        )
+    text = render(data, Shown(groups, absent, pictures, notes, look))
     # A name may come from a file system that does not know Unicode.
     content = text.encode("utf-8", "replace")
     RunFolder(page.parent).add({page.name: content}, overwrite=overwrite)
@@ -115,13 +140,33 @@ def _groups(drawn: Sequence[Drawing], folder: str) -> tuple[list[Group], list[tu
         shown = [_shown(drawing, folder, as_svg=drawing.name not in heavy) for drawing in members if not drawing.reason]
         if shown:
             groups.append(Group(len(groups) + 1, name, kind.title, kind.caption, tuple(shown)))
-    return groups, absent
+    left_out = _beyond(groups)
+    only = f"To keep this page small, these are only in {folder}/."
+    absent += [
+        (f"{group.title}: {own.label}", only) for group in groups for own in group.drawings if own.name in left_out
+    ]
+    kept = [replace(g, drawings=tuple(own for own in g.drawings if own.name not in left_out)) for g in groups]
+    return kept, absent
+
+
+def _beyond(groups: Sequence[Group]) -> set[str]:
+    """Return the pictures for which there is no room: the first of every kind has it."""
+    turns = [
+        (place, len(own.image), own.name) for group in groups for place, own in enumerate(group.drawings) if own.image
+    ]
+    taken, beyond = 0, set()
+    for place, size, name in sorted(turns, key=lambda turn: turn[0]):
+        taken += size
+        if place and taken > MOST_IMAGES:
+            beyond.add(name)
+    return beyond
 
 
 def _heavy(drawn: Sequence[Drawing]) -> set[str]:
     """Return the largest figures, without which the others are small enough."""
-    sizes = sorted(((len(drawing.inline.encode("utf-8", "replace")), drawing.name) for drawing in drawn), reverse=True)
-    total, heavy = sum(size for size, _ in sizes), set()
+    pictured = [drawing for drawing in drawn if drawing.picture]
+    sizes = sorted(((len(own.inline.encode("utf-8", "replace")), own.name) for own in pictured), reverse=True)
+    total, heavy = sum(len(drawing.inline.encode("utf-8", "replace")) for drawing in drawn), set()
     for size, name in sizes:
         if total <= MOST_SVG:
             break
@@ -136,11 +181,13 @@ def _shown(drawn: Drawing, folder: str, *, as_svg: bool) -> ShownFigure:
     endings = ",".join(path.suffix[1:] for path in drawn.files)
     files = f"{folder}/{drawn.name}.{f'{{{endings}}}' if len(drawn.files) > 1 else endings}" if endings else ""
     share = _share(drawn.inline)
-    as_picture = next((path for path in drawn.files if path.suffix == ".png"), None)
-    if as_svg or as_picture is None:
-        return ShownFigure(label, alt, svg=drawn.inline, share=share, files=files)
-    address, width, height = _embedded(as_picture.read_bytes())
-    return ShownFigure(label, alt, image=address, share=share, width=width, height=height, files=files)
+    inline = ShownFigure(label, alt, svg=drawn.inline, share=share, files=files, name=drawn.name, panels=drawn.panels)
+    if as_svg or not drawn.picture:
+        return inline
+    address, width, height = _embedded(drawn.picture)
+    if len(address) >= len(drawn.inline):
+        return inline
+    return replace(inline, svg="", image=address, width=width, height=height, panels=())
 
 
 def _share(svg: str) -> float:
@@ -151,6 +198,11 @@ def _share(svg: str) -> float:
     return round(min(float(width[1]) / (72 * WIDTH), 1.2), 3) if width else 1.0
 
 
+def _pictured(data: ReportData) -> list[str]:
+    """Return whose cases are shown."""
+    return [data.focus] if data.focus else list(data.submissions[:PICTURED])
+
+
 def _pictures(
     data: ReportData,
     run: Run,
@@ -158,6 +210,7 @@ def _pictures(
     *,
     formats: Collection[str],
     images: Path | None,
+    room: int,
     progress: Callable[[int, int], None] | None,
 ) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:
     """Draw the cases of the first submissions, or of the one that the report is about."""
@@ -165,36 +218,29 @@ def _pictures(
 
     place, target = RunFolder(figures.parent), f"{figures.name}/cases"
     place.forget(lambda name: name.startswith(f"{target}/"))  # an earlier report may have shown other names
-    chosen = [data.focus] if data.focus else list(data.submissions[:PICTURED])
+    chosen = _pictured(data)
     shown: dict[str, list[Image]] = {}
     notes: dict[str, list[str]] = {}
-    number, room, left_out = 0, MOST_PICTURES, 0
+    number, left_out = 0, 0
     for picture in draw_pictures(data, run, submissions=chosen, images=images, progress=progress):
         if picture.figure is None:
             notes.setdefault(picture.submission, []).append(picture.remark)
             continue
         number += 1
-        content = _written(picture, picture.figure, place, target, number, formats)
-        address, width, height = _embedded(content)
-        room -= len(address)
+        svg, png = _written(picture, picture.figure, place, target, number, formats)
+        address, width, height = ("", 0, 0) if len(svg) <= MOST_OF_PICTURE else _embedded(png())
+        room -= len(address) or len(svg)
         if room < 0:
             left_out += 1
             continue
         label = f"{picture.kind}, {picture.case}" if picture.case else picture.heading
+        inches = round(float(picture.figure.get_figwidth()), 2)
+        about = number, label, picture.heading, picture.alternative
         shown.setdefault(picture.submission, []).append(
-            Image(
-                number,
-                label,
-                picture.heading,
-                picture.alternative,
-                address,
-                width,
-                height,
-                round(float(picture.figure.get_figwidth()), 2),
-            )
+            Image(*about, address, width, height, inches, "" if address else svg, picture.case)
         )
     if len(data.submissions) > len(chosen) and data.focus is None:
-        note = f"Shown are the first {len(chosen)} of {len(data.submissions)}; --submission shows another one's."
+        note = f"Shown are the first {len(chosen)} of {len(data.submissions)} submissions; --submission shows another."
         notes.setdefault("", []).append(note)
     if left_out:
         notes.setdefault("", []).append(f"To keep this page small, {left_out} more are only in {figures.name}/cases.")
@@ -203,14 +249,15 @@ def _pictures(
 
 def _written(
     picture: Picture, figure: Figure, place: RunFolder, folder: str, number: int, formats: Collection[str]
-) -> bytes:
-    """Write a picture in some formats, and return it as PNG."""
-    from podium.report.figures import as_bytes, slug
+) -> tuple[str, Callable[[], bytes]]:
+    """Write a picture in some formats, and return it for the page, and how to get it as PNG."""
+    from podium.report.figures import as_bytes, inline_svg, slug
 
     name = slug(f"{picture.submission[:40]} {picture.kind} {picture.case[:40] or picture.heading[:40]}")
-    contents = {form: as_bytes(figure, form) for form in sorted({*formats, "png"})}
+    contents = {form: as_bytes(figure, form) for form in sorted({*formats, "svg"})}
     place.add({f"{folder}/{number:03d}-{name}.{form}": contents[form] for form in formats})
-    return contents["png"]
+    svg = inline_svg(contents["svg"], f"picture-{number}")
+    return svg, lambda: contents.get("png") or as_bytes(figure, "png")
 
 
 def _embedded(png: bytes) -> tuple[str, int, int]:
@@ -222,5 +269,6 @@ def _embedded(png: bytes) -> tuple[str, int, int]:
     if image.width > _WIDTH:
         image = image.resize((_WIDTH, round(image.height * _WIDTH / image.width)), Pixels.Resampling.LANCZOS)
     target = io.BytesIO()
-    image.save(target, "WEBP", quality=_QUALITY, method=4)
+    quality = _QUALITY if image.width * image.height <= _MANY_PIXELS else _LESS
+    image.save(target, "WEBP", quality=quality, method=4)
     return f"data:image/webp;base64,{base64.b64encode(target.getvalue()).decode()}", image.width, image.height

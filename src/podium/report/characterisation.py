@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,8 @@ import numpy as np
 from podium.model import Floats, Measure
 from podium.ranking import CriterionPlaces, rank_by_criterion
 from podium.report._contents import digits_of
+from podium.report.short_names import short_labels
+from podium.report.verdicts import LONGEST_NAME
 from podium.report.words import listed, number, percent
 
 if TYPE_CHECKING:
@@ -58,7 +61,7 @@ def characterise(data: ReportData) -> list[Character]:
     characters = []
     for places in criteria_of(data):
         measure, results = judged_by(data, places), np.zeros(0)
-        if measure in data.measures:
+        if measure in data.measures and data.whole is None:  # of few cases, a quantile is the value of one
             values = data.values(measure, data.competitors)
             results = values[np.isfinite(values)]
         apart = certain.get(places.measure.name)
@@ -85,20 +88,23 @@ class ShownCharacter:
 
 
 def shown_characters(data: ReportData) -> list[ShownCharacter]:
-    """Return a line for every criterion of several."""
+    """Return a line for every criterion of several; none where there is only one competitor."""
+    if len(data.competitors) < 2:
+        return []  # who is alone is first in all of them
     characters = characterise(data)
     weights = {character.places.importance for character in characters}
-    return [_line(character, weighed=len(weights) > 1) for character in characters]
+    names = short_labels(data.submissions, LONGEST_NAME)
+    return [_line(character, names, weighed=len(weights) > 1) for character in characters]
 
 
-def _line(character: Character, *, weighed: bool) -> ShownCharacter:
+def _line(character: Character, names: Mapping[str, str], *, weighed: bool) -> ShownCharacter:
     places = character.places
     return ShownCharacter(
         title=character.measure.label,
-        winners=listed(places.winners, at_most=3),
+        winners=listed([names[name] for name in places.winners], at_most=3),
         kept="" if np.isnan(places.kept) else percent(places.kept),
         apart="" if character.apart is None else f"{character.apart} of {character.pairs}",
-        tau="undefined" if np.isnan(places.tau) else number(places.tau, 2),
+        tau=number(places.tau, 2),
         results=_spread(character.results),
         weight=f"{places.importance:g}" if weighed else "",
     )

@@ -15,6 +15,7 @@ from podium import __version__
 from podium.model import Challenge, Cube, Floats, InputError, Leaderboard, Measure, Role, Status
 from podium.ranking import Ranking, Rule
 from podium.report.anonymity import letters, renamed_info, renamed_table, renamed_text
+from podium.report.audience import Audience, withheld
 from podium.report.of_table import measured_of
 from podium.report.style import Look, looks
 from podium.run import Run
@@ -83,6 +84,9 @@ class ReportData:
         The real name of each submission shown: to find its files with, never to be shown.
     called
         What things are called.
+    audience, whole
+        Who reads it; and where that is not the organiser, everything, of which this is a part. What is drawn from the
+        whole may tell of no single case.
     """
 
     title: str
@@ -101,6 +105,21 @@ class ReportData:
     focus: str | None = None
     names: Mapping[str, str] = field(default_factory=dict)
     called: Called = field(default_factory=Called)
+    audience: Audience = Audience.ORGANISER
+    whole: ReportData | None = None
+    _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @property
+    def entire(self) -> ReportData:
+        """Everything, whoever reads this: for what tells of no single case."""
+        return self.whole or self
+
+    @property
+    def seen(self) -> tuple[str, ...]:
+        """Whose cases are shown: everybody's to the organiser, its own to a team, nobody's in public."""
+        if self.audience is Audience.TEAM:
+            return tuple(name for name in self.submissions if name == self.focus)
+        return self.submissions if self.audience is Audience.ORGANISER else ()
 
     @property
     def cases(self) -> tuple[str, ...]:
@@ -125,7 +144,10 @@ class ReportData:
     @property
     def looks(self) -> dict[str, Look]:
         """How each submission is shown, the same in every figure."""
-        return looks(self.submissions, places=self.places, roles=self.roles, focus=self.focus)
+        if "looks" not in self._kept:
+            self._kept["looks"] = looks(self.submissions, places=self.places, roles=self.roles, focus=self.focus)
+        kept: dict[str, Look] = self._kept["looks"]
+        return kept
 
     def values(self, measure: Measure, submissions: tuple[str, ...] | None = None) -> Floats:
         """Return what was measured, shape (submissions, cases), NaN where there is no number; a failure is its price.
@@ -142,21 +164,26 @@ class ReportData:
 
     def cases_of(self, measure: Measure) -> npt.NDArray[np.intp]:
         """Return which cases a measure is about: all, but for a table whose tasks have cases of their own."""
-        own = set(self._of(measure)["case"].unique().to_list())
-        return np.array([index for index, case in enumerate(self.cases) if case in own], np.intp)
+        key = "cases", measure.key
+        if key not in self._kept:
+            own = set(self._of(measure)["case"].unique().to_list())
+            self._kept[key] = np.array([index for index, case in enumerate(self.cases) if case in own], np.intp)
+        kept: npt.NDArray[np.intp] = self._kept[key]
+        return kept
 
     def failed(self, measure: Measure, submissions: tuple[str, ...] | None = None) -> npt.NDArray[np.bool_]:
         """Return which of these values stand for a failure, same shape."""
-        rows = {name: index for index, name in enumerate(submissions or self.submissions)}
-        columns = {name: index for index, name in enumerate(self.cases)}
-        table = self._of(measure).filter(
-            pl.col("status").is_in([Status.MISSING.value, Status.INVALID.value])
-            & pl.col("submission").is_in(list(rows))
-        )
-        failed = np.zeros((len(rows), len(columns)), bool)
-        for submission, case in table.select("submission", "case").iter_rows():
-            failed[rows[submission], columns[case]] = True
-        return failed
+        key = "failed", measure.key
+        if key not in self._kept:
+            rows = {name: index for index, name in enumerate(self.submissions)}
+            columns = {name: index for index, name in enumerate(self.cases)}
+            lost = pl.col("status").is_in([Status.MISSING.value, Status.INVALID.value])
+            failed = np.zeros((len(rows), len(columns)), bool)
+            for submission, case in self._of(measure).filter(lost).select("submission", "case").iter_rows():
+                failed[rows[submission], columns[case]] = True
+            self._kept[key] = failed
+        kept: npt.NDArray[np.bool_] = self._kept[key]
+        return kept if submissions is None else kept[[self.submissions.index(name) for name in submissions]]
 
     def _of(self, measure: Measure) -> pl.DataFrame:
         name, target = measure.key
@@ -166,7 +193,12 @@ class ReportData:
 
 
 def gather(
-    ranking: Ranking, *, title: str | None = None, anonymise: bool = False, submission: str | None = None
+    ranking: Ranking,
+    *,
+    title: str | None = None,
+    anonymise: bool = False,
+    submission: str | None = None,
+    audience: Audience = Audience.ORGANISER,
 ) -> ReportData:
     """Gather all that a report shows of a ranking.
 
@@ -180,6 +212,8 @@ def gather(
         Whether competitors are called A, B, C … in the order of the board; baselines and people keep their names.
     submission
         Whom the report is about, by its real name, which is kept also if the others' are not.
+    audience
+        Who reads it. What is not for them is not in what is returned, but for `whole`.
     """
     known = tuple(ranking.places)
     if submission is not None and submission not in known:
@@ -188,7 +222,7 @@ def gather(
     renamed = _letters(ranking.leaderboard, submission) if anonymise else {}
     names = {renamed.get(name, name): name for name in known}
     gathered = _of_table if ranking.run is None else _of_run
-    return gathered(ranking, renamed, title=title, focus=submission, names=names)
+    return withheld(gathered(ranking, renamed, title=title, focus=submission, names=names), audience)
 
 
 def _of_run(ranking: Ranking, renamed: Mapping[str, str], *, title: str | None, **more: Any) -> ReportData:

@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.model import Agreement, Curves, Line, Panel, Paths, Slices, View
-from podium.report.style import INK, SOFT, drawing, laid_out, shortened
+from podium.report.short_names import shortened
+from podium.report.style import INK, SOFT, drawing, laid_out
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -197,8 +198,13 @@ def _slices(view: Slices) -> Figure:
 def _label_handle(place: int, *, filled: bool) -> Any:
     from matplotlib.patches import Patch
 
-    tint = str(_TINTS[place % len(_TINTS)]) if filled else "none"
+    tint = (0.5, 0.5, 0.5, _tint(place)) if filled else "none"
     return Patch(facecolor=tint, edgecolor=SOFT, linewidth=1.0, linestyle=_DASHES[place % len(_DASHES)])
+
+
+def _tint(place: int) -> float:
+    """Return how opaque the grey of a label is: what has the given tint upon white."""
+    return 2 * (1 - _TINTS[place % len(_TINTS)])
 
 
 def _panel(axes: Axes, panel: Panel, labels: dict[int, str]) -> None:
@@ -211,9 +217,11 @@ def _panel(axes: Axes, panel: Panel, labels: dict[int, str]) -> None:
         axes.imshow(panel.image, cmap="gray", vmin=0, vmax=1, extent=extent, interpolation="nearest")
         colours = _ON_GREY
     else:
-        tints = np.ones(256)
-        tints[list(labels)] = [_TINTS[place % len(_TINTS)] for place in range(len(labels))]
-        axes.imshow(tints[panel.reference], cmap="gray", vmin=0, vmax=1, extent=extent, interpolation="nearest")
+        # Grey that lets through what lies behind it, light or dark.
+        tints = np.zeros((256, 4))
+        for place, label in enumerate(labels):
+            tints[label] = 0.5, 0.5, 0.5, _tint(place)
+        axes.imshow(tints[panel.reference], extent=extent, interpolation="nearest")
         colours = _ON_LIGHT
     for kind, image in (("reference", panel.reference), ("prediction", panel.prediction)):
         for place, label in enumerate(labels):
@@ -234,6 +242,8 @@ def _panel(axes: Axes, panel: Panel, labels: dict[int, str]) -> None:
             )
     axes.set(xlim=(0, extent[1]), ylim=(extent[2], 0), xticks=[], yticks=[], title=_shown(panel.caption))
     axes.set_aspect("equal")
+    axes.set_anchor("N")  # the tops of panels of any shape are in one line
+    axes.set_facecolor("none")
     axes.grid(visible=False)
     axes.spines[:].set_visible(True)
 
@@ -242,7 +252,7 @@ def _panel(axes: Axes, panel: Panel, labels: dict[int, str]) -> None:
 
 
 def _curves(view: Curves) -> Figure:
-    figure = _figure(6.4, 2.9, view.title)
+    figure = _figure(4.8, 2.5, view.title)
     axes = figure.subplots()
     drawn = [_curve(axes, line) for line in view.lines]
     if not any(drawn):
@@ -289,7 +299,7 @@ def _curve(axes: Axes, line: Line, *, scale: float = 1.0) -> bool:
 
 def _paths(view: Paths) -> Figure:
     """Draw lines in space in perspective, and beside it as seen along two of the axes."""
-    figure = _figure(7.4, 3.9, view.title)
+    figure = _figure(6.8, 3.8, view.title)
     grid = figure.add_gridspec(2, 2, width_ratios=[1.5, 1], wspace=0.16)  # room for the name of the third axis
     lines = [(line, _thinned(line.points)) for line in view.lines]
     lines = [(line, points) for line, points in lines if len(points)]
@@ -299,6 +309,9 @@ def _paths(view: Paths) -> Figure:
         _space_line(space, line, points)
     unit = f", {_shown(view.unit)}" if view.unit else ""
     space.set(xlim=limits[0], ylim=limits[1], zlim=limits[2], xlabel=f"x{unit}", ylabel=f"y{unit}", zlabel=f"z{unit}")
+    for axis in (space.xaxis, space.yaxis, space.zaxis):
+        axis.set_pane_color((1.0, 1.0, 1.0, 0.0))
+    space.set_facecolor("none")
     space.set_box_aspect([high - low for low, high in limits], zoom=1.0)
     space.view_init(elev=24, azim=-58)
     space.locator_params(nbins=4)
@@ -346,9 +359,11 @@ def _limits(lines: Sequence[npt.NDArray[np.float64]]) -> list[tuple[float, float
 
 def _agreement(view: Agreement) -> Figure:
     """Draw predicted against true values, and their difference against their mean (Bland and Altman)."""
-    figure = _figure(7.4, 3.5, view.title)
+    figure = _figure(4.8, 2.6, view.title)
     left, right = figure.subplots(1, 2, width_ratios=[1, 1.1])
     left.set(box_aspect=1, anchor="N")
+    for axes in (left, right):
+        axes.locator_params(nbins=5)
     known = np.isfinite(view.reference) & np.isfinite(view.prediction)
     reference, prediction = view.reference[known], view.prediction[known]
     unit = f", {_shown(view.unit)}" if view.unit else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from podium.report.data import ReportData
 
 __all__ = ["Contribution", "Explanation", "explain"]
+
+_JUDGING = (Direction.HIGHER, Direction.LOWER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +43,12 @@ class Explanation:
 def explain(data: ReportData) -> dict[str, Explanation]:
     """Say what made the place of every submission: each criterion's value and rank, and what they add up to."""
     scores = data.rule.published
-    return {name: _explanation(data, scores, name) for name in data.submissions}
+    judging = [column for column in scores.columns if column.measure.direction in _JUDGING]
+    ranks = {column.name: _ranks(data.rule, column) for column in (*judging, *scores.criteria)}
+    return {name: _explanation(data, scores, ranks, name) for name in data.submissions}
 
 
-def _explanation(data: ReportData, scores: Scores, submission: str) -> Explanation:
+def _explanation(data: ReportData, scores: Scores, ranks: Mapping[str, Floats], submission: str) -> Explanation:
     board = data.board
     entry = next(entry for entry in board.entries if entry.submission == submission)
     ranked = [entry for entry in board.entries if entry.place is not None]
@@ -66,10 +70,10 @@ def _explanation(data: ReportData, scores: Scores, submission: str) -> Explanati
         if entry.place is not None:
             introduction = f"The {data.called.criteria}, and the rank that each gives"
             introduction += f"; the {_small(heading.title)} decides" if heading is not None else ""
-        parts = _criteria(data.rule, scores, submission)
+        parts = _criteria(data.rule, scores, ranks, submission)
     else:
         introduction = "The columns beside it, and the rank that each would give"
-        parts = _beside(data.rule, scores, heading, submission)
+        parts = _beside(data.rule, scores, ranks, heading, submission)
     remarks = [] if entry.place is None else _remarks(data, ranked, entry.submission, heading)
     return Explanation(summary, introduction, tuple(parts), tuple(remarks))
 
@@ -79,27 +83,28 @@ def _small(title: str) -> str:
     return title if title[1:2].isupper() or "_" in title else title[:1].lower() + title[1:]
 
 
-def _criteria(rule: Rule, scores: Scores, submission: str) -> list[Contribution]:
+def _criteria(rule: Rule, scores: Scores, ranks: Mapping[str, Floats], submission: str) -> list[Contribution]:
     """Return each criterion with the rank that counts."""
     index = rule.submissions.index(submission)
     given = {column.measure.of: column for column in scores.columns if column.measure.purpose is Purpose.RANK}
     parts = []
     for criterion in scores.criteria:
         own = given.get(criterion.name)
-        ranks = own.values[0] if own is not None else _ranks(rule, criterion)
-        parts.append(_part(criterion, index, ranks[index]))
+        counted = own.values[0] if own is not None else ranks[criterion.name]
+        parts.append(_part(criterion, index, counted[index]))
     return parts
 
 
-def _beside(rule: Rule, scores: Scores, heading: Measure | None, submission: str) -> list[Contribution]:
+def _beside(
+    rule: Rule, scores: Scores, ranks: Mapping[str, Floats], heading: Measure | None, submission: str
+) -> list[Contribution]:
     """Return the other columns that judge, with the rank that each would give."""
     index = rule.submissions.index(submission)
     skipped = {heading.name} if heading is not None else set()
-    judging = (Direction.HIGHER, Direction.LOWER)
     return [
-        _part(column, index, _ranks(rule, column)[index])
+        _part(column, index, ranks[column.name][index])
         for column in scores.columns
-        if column.measure.direction in judging and column.name not in skipped
+        if column.measure.direction in _JUDGING and column.name not in skipped
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,32 +14,56 @@ from typing import TYPE_CHECKING, Any
 
 from podium.report._contents import alternatives, board, declared, failures, full_rules, hashes, uncertainty
 from podium.report._document import as_json, document
+from podium.report.audience import Audience
 from podium.report.characterisation import shown_characters
 from podium.report.explanations import explain
+from podium.report.printed import board_parts, css_string
 from podium.report.verdicts import verdict
-from podium.report.words import contained, percent, places
+from podium.report.words import contained, isolated, percent, places
 
 if TYPE_CHECKING:
     from jinja2 import Template
+    from markupsafe import Markup
 
     from podium.model import Challenge
     from podium.report._contents import Failure
     from podium.report.data import ReportData
+    from podium.report.style import Look
+    from podium.report.viewer import ShownCases
 
-__all__ = ["Group", "Image", "Shown", "ShownFigure", "render"]
+__all__ = ["Group", "Image", "Shown", "ShownFigure", "render", "rendered"]
 
 _TEMPLATES = Path(__file__).parent / "templates"
+_SCRIPTS = ("page.js", "figures.js", "viewer.js", "print.js")
+"""Parts of the page's one script, in their order: what an earlier one defines, later ones may use."""
+_STYLES = ("page.css", "figures.css", "viewer.css", "print.css")
+_HALF_A_PAGE = 5.9
+"""Inches: a figure that is higher would be too small to read on half a page."""
 _MOST_LINES = 20
 """Failures of one submission that are shown before somebody asks for all."""
 _EDITIONS = {
-    "document": "what the challenge's page says",
+    "document": "what its page says",
     "code": "what the organisers' own code does, where that differs from their page",
 }
+_MARKS = {
+    "o": "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0",
+    "s": "M-3.6-3.6h7.2v7.2h-7.2z",
+    "D": "M0-4.8l4.8 4.8-4.8 4.8-4.8-4.8z",
+    "^": "M0-4.4l4.6 8h-9.2z",
+    "v": "M0 4.4l4.6-8h-9.2z",
+    "P": "M-1.6-4.6h3.2v3h3v3.2h-3v3h-3.2v-3h-3v-3.2h3z",
+    "X": "M-3-4.6l3 3 3-3 1.6 1.6-3 3 3 3-1.6 1.6-3-3-3 3-1.6-1.6 3-3-3-3z",
+    "|": "M-.9-4.5h1.8v9h-1.8z",
+    "*": "M0-4.8l1.2 3.2h3.4l-2.7 2.1 1 3.4-2.9-2-2.9 2 1-3.4-2.7-2.1h3.4z",
+}
+"""The marks of submissions as paths around the origin: those that figures draw."""
 _SECTIONS = {
     "verdict": "Verdict",
     "leaderboard": "Leaderboard",
+    "certainty": "How sure it is",
     "criteria": "Criteria",
     "figures": "Figures",
+    "look": "Cases to look at",
     "pictures": "Cases in pictures",
     "failures": "What failed",
     "rules": "Rules and provenance",
@@ -65,6 +90,10 @@ class ShownFigure:
         Of the picture, in pixels.
     files
         Where it lies for print.
+    name
+        Unique on the page.
+    panels
+        What the script tells of it, see `podium.report.figures.alive`; only of an SVG.
     """
 
     label: str
@@ -75,6 +104,8 @@ class ShownFigure:
     width: int = 0
     height: int = 0
     files: str = ""
+    name: str = ""
+    panels: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +135,10 @@ class Image:
         In pixels.
     inches
         How wide it is in print.
+    svg
+        In place of the data address: an element to stand in the page.
+    case
+        Which one it shows; "" if it is not about one.
     """
 
     number: int
@@ -114,6 +149,8 @@ class Image:
     width: int
     height: int
     inches: float
+    svg: str = ""
+    case: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +167,15 @@ class Shown:
         By submission.
     picture_notes
         What is not in the pictures, and why: by submission, under "" for all of them.
+    look
+        Cases that can be moved through.
     """
 
     groups: Sequence[Group] = ()
     absent: Sequence[tuple[str, str]] = ()
     pictures: dict[str, list[Image]] = field(default_factory=dict)
     picture_notes: dict[str, list[str]] = field(default_factory=dict)
+    look: ShownCases | None = None
 
 
 def render(data: ReportData, shown: Shown | None = None) -> str:
@@ -151,15 +191,22 @@ def render(data: ReportData, shown: Shown | None = None) -> str:
     from markupsafe import Markup
 
     shown = shown or Shown()
-    script = (_TEMPLATES / "page.js").read_text(encoding="utf-8")
+    script = f'(() => {{\n"use strict";\n{_joined(_SCRIPTS)}}})();'
     went_wrong = failures(data)
-    pictured = {name: [(image.number, image.label) for image in own] for name, own in shown.pictures.items()}
-    values = document(data, went_wrong, pictured)
+    pictured = {name: [(own.number, own.label, own.case) for own in images] for name, images in shown.pictures.items()}
+    values = document(data, went_wrong, pictured) | {"figures": _panels(data, shown)}
     failed = Counter(row for submission in values["submissions"] for row in submission["failed"][::2])
     characters = shown_characters(data)
-    absent = {
-        name for name, there in (("pictures", pictured or shown.picture_notes), ("criteria", characters)) if not there
+    said, shown_board = verdict(data), board(data)
+    look = shown.look if shown.look is not None and (shown.look.cases or shown.look.notes) else None
+    parts = {
+        "look": look,
+        "pictures": pictured or shown.picture_notes,
+        "criteria": characters,
+        "certainty": said.sureness or said.facts or said.cautions,
+        "cases": data.whole is None,
     }
+    absent = {name for name, there in parts.items() if not there}
     sections = _SECTIONS | {
         "criteria": data.called.criteria.capitalize(),
         "failures": f"What {data.called.became[0]}",
@@ -170,15 +217,20 @@ def render(data: ReportData, shown: Shown | None = None) -> str:
         "info": dict(data.info),
         "called": data.called,
         "sections": [(anchor, name) for anchor, name in sections.items() if anchor not in absent],
-        "verdict": verdict(data),
+        "verdict": said,
+        "reader": _reader(data),
         "focus": _focus(data),
-        "board": board(data),
+        "board": shown_board,
+        "printed": board_parts(shown_board),
+        "running": css_string(data.title),
         "characters": characters,
-        "looks": data.looks,
+        "marks": {name: _mark(look) for name, look in data.looks.items()},
         "groups": [_marked(group) for group in shown.groups],
         "absent": shown.absent,
-        "pictures": {name: _by_caption(own) for name, own in shown.pictures.items()},
+        "pictures": shown.pictures,
         "picture_notes": shown.picture_notes,
+        "look": look,
+        "scenes": Markup(as_json(look.cases if look else [])),
         "pictured": [n for n in data.submissions if n in shown.pictures or n in shown.picture_notes],
         "failures": went_wrong,
         "failure_summary": _summary(data, went_wrong),
@@ -190,12 +242,37 @@ def render(data: ReportData, shown: Shown | None = None) -> str:
         "document": Markup(as_json(values)),
         "script": Markup(script),
         "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        "style": Markup((_TEMPLATES / "page.css").read_text(encoding="utf-8")),
+        "style": Markup(_joined(_STYLES)),
         "counted": counted,
         "percent": percent,
         "places": places,
     }
-    return _template(template, data).render(context | own)
+    return _template(template, data.submissions).render(context | own)
+
+
+def _panels(data: ReportData, shown: Shown) -> dict[str, Sequence[Mapping[str, Any]]]:
+    """Return what the script tells of figures, by their names; of cases only to who sees all of them."""
+    from podium.report.figures.alive import OF_CASES
+
+    hidden = OF_CASES if data.whole is not None else frozenset()
+    drawings = [drawing for group in shown.groups for drawing in group.drawings]
+    panels = {own.name: [panel for panel in own.panels if panel["kind"] not in hidden] for own in drawings}
+    return {name: own for name, own in panels.items() if own}
+
+
+def _joined(names: Sequence[str]) -> str:
+    return "".join((_TEMPLATES / name).read_text(encoding="utf-8") for name in names)
+
+
+def _mark(look: Look) -> Markup:
+    """Return the mark of a submission, in its colour."""
+    from markupsafe import Markup
+
+    from podium.report.figures.files import THEMED
+
+    colour = f"var({THEMED[look.colour]}, {look.colour})" if look.colour in THEMED else look.colour
+    path = f'<path d="{_MARKS[look.marker]}" style="fill:{colour}"/>'
+    return Markup('<svg class="mark" viewBox="-5 -5 10 10" aria-hidden="true">{}</svg>').format(Markup(path))
 
 
 def _of_run(data: ReportData, challenge: Challenge) -> dict[str, Any]:
@@ -213,14 +290,38 @@ def _of_run(data: ReportData, challenge: Challenge) -> dict[str, Any]:
     }
 
 
-def _template(name: str, data: ReportData) -> Template:
+def rendered(
+    template: str, context: Mapping[str, Any], *, looks: Mapping[str, Look], styles: Sequence[str] = ()
+) -> str:
+    """Return another page that looks like a report's.
+
+    Parameters
+    ----------
+    template, styles
+        Names of files among the templates.
+    context
+        What the template needs.
+    looks
+        Of all submissions that are named.
+    """
+    from markupsafe import Markup
+
+    shared = {
+        "style": Markup(_joined((*_STYLES, *styles))),
+        "marks": {name: _mark(look) for name, look in looks.items()},
+        "counted": counted,
+    }
+    return _template(template, list(looks)).render({**shared, **context})
+
+
+def _template(name: str, names: Sequence[str]) -> Template:
     """Return a template in which everything is escaped, and no name can turn the text around it."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True
     )
-    environment.filters["contained"] = lambda text: contained(str(text), data.submissions)
+    environment.filters["contained"] = lambda text: contained(str(text), names)
     return environment.get_template(name)
 
 
@@ -263,8 +364,11 @@ def _marked(group: Group) -> dict[str, Any]:
     from markupsafe import Markup
 
     drawings = [
-        {name: getattr(drawing, name) for name in ("label", "alt", "image", "share", "width", "height", "files")}
-        | {"svg": Markup(drawing.svg)}
+        {
+            name: getattr(drawing, name)
+            for name in ("name", "label", "alt", "image", "share", "width", "height", "files")
+        }
+        | {"svg": Markup(drawing.svg), "tall": _inches_high(drawing) > _HALF_A_PAGE}
         for drawing in group.drawings
     ]
     return {
@@ -276,12 +380,11 @@ def _marked(group: Group) -> dict[str, Any]:
     }
 
 
-def _by_caption(images: Sequence[Image]) -> list[tuple[str, list[Image]]]:
-    """Return pictures of one case together."""
-    by_caption: dict[str, list[Image]] = {}
-    for image in images:
-        by_caption.setdefault(image.caption, []).append(image)
-    return list(by_caption.items())
+def _inches_high(drawing: ShownFigure) -> float:
+    """Return how high a figure is where it is printed as wide as a sheet."""
+    if size := re.match(r'<svg[^>]*\sheight="([\d.]+)pt"', drawing.svg):
+        return float(size[1]) / 72
+    return 7.2 * drawing.share * drawing.height / drawing.width if drawing.width else 0.0
 
 
 def _date(text: str | None) -> str:
@@ -300,6 +403,17 @@ def _focus(data: ReportData) -> dict[str, Any] | None:
     return {"index": data.submissions.index(data.focus), "summary": explain(data)[data.focus].summary}
 
 
+def _reader(data: ReportData) -> str:
+    """Say whose page this is, and what is in it or not."""
+    if data.audience is Audience.PUBLIC:
+        return "Public page: it tells of no single case."
+    if data.audience is Audience.TEAM:
+        truth = "" if data.challenge is None else " No pictures: they show the hidden truth."
+        return f"Private page of {isolated(data.focus or '')}: its own cases, and of others what is public.{truth}"
+    truth = " and hidden truth" if data.challenge is not None else ""
+    return f"Organiser's copy: shows cases{truth}; podium report --public makes the page to publish."
+
+
 def _summary(data: ReportData, went_wrong: Sequence[Failure]) -> str:
     """Say how much failed."""
     cases = sum(failure.cases for failure in went_wrong)
@@ -307,7 +421,9 @@ def _summary(data: ReportData, went_wrong: Sequence[Failure]) -> str:
     total, what, (one, many) = data.rule.priced.size, data.called.value, data.called.became
     teams = sum(failure.cases > 0 for failure in went_wrong)
     sentence = f"{cases:,} of {counted(total, what)} {one if cases == 1 else many}" if cases else f"No {what} {one}"
+    sentence = f"All {counted(total, what)} {many}" if cases == total > 1 else sentence
     if cases:
-        sentence += f" ({percent(cases / total)}), in {counted(teams, 'submission')}"
+        share = "" if cases == total else f" ({percent(cases / total)})"
+        sentence += f"{share}, in {counted(teams, 'submission')}"
     noted = f"; {counted(warnings, 'warning')}" if warnings else ""
     return f"{sentence}{noted}."

@@ -7,7 +7,7 @@ only if they still are where run.json says, and are still the same; else a sente
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,13 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from podium.io import digest
-from podium.model import Agreement, Case, Challenge, Curves, Direction, InputError, Paths, Slices, View
-from podium.report.anonymity import renamed_text
+from podium.model import Agreement, Challenge, Curves, Direction, InputError, Paths, Slices, View
 from podium.report.data import ReportData
 from podium.report.drawing import draw
+from podium.report.originals import Originals, anonymous, plain
 from podium.run import Run, Submission, opened
-from podium.run.parts import TOO_LARGE
 from podium.run.submissions import Files
 
 if TYPE_CHECKING:
@@ -131,7 +129,7 @@ def draw_pictures(
     shown = list(submissions if submissions is not None else [data.focus] if data.focus else data.submissions)
     inputs = None
     if _shows_cases(run.challenge):
-        inputs = _Inputs.of(run)
+        inputs = Originals.of(run)
         if inputs.problem:
             yield Picture("", "missing", remark=inputs.problem)
     for done, submission in enumerate(shown):
@@ -156,7 +154,7 @@ def _overviews(data: ReportData, challenge: Challenge, submission: str) -> Itera
         yield Picture(submission, "overview", heading=view.title, figure=draw(view), alternative=_in_words(view))
 
 
-def _of_cases(data: ReportData, submission: str, inputs: _Inputs, images: Path | None) -> Iterator[Picture]:
+def _of_cases(data: ReportData, submission: str, inputs: Originals, images: Path | None) -> Iterator[Picture]:
     real = data.names.get(submission, submission)
     given = inputs.run.record.submissions
     if real not in given:  # measured from the truth alone, so there is no prediction to be seen
@@ -178,8 +176,8 @@ def _of_cases(data: ReportData, submission: str, inputs: _Inputs, images: Path |
                 heading = _heading(data, submission, choice)
                 yield from _of_case(data, submission, choice, heading, inputs, files, images)
     except (InputError, OSError) as error:
-        sentence = f"This submission cannot be opened any more, so none of its cases is drawn: {_plain(error, path)}"
-        yield Picture(submission, "missing", remark=_anonymous(data, sentence))
+        sentence = f"This submission cannot be opened any more, so none of its cases is drawn: {plain(error, path)}"
+        yield Picture(submission, "missing", remark=anonymous(data, sentence))
 
 
 def _of_case(
@@ -187,7 +185,7 @@ def _of_case(
     submission: str,
     choice: Choice,
     heading: str,
-    inputs: _Inputs,
+    inputs: Originals,
     files: Files,
     images: Path | None,
 ) -> Iterator[Picture]:
@@ -200,30 +198,16 @@ def _of_case(
         prediction = files.find(case)
         if prediction is None:
             raise InputError(f"the prediction of {case.name} is gone")
-        real = data.names.get(submission, submission)
-        _check(inputs.run.record.submissions[real].sha256, _files_in(prediction), files.root, prediction)
+        inputs.check_prediction(data.names.get(submission, submission), files, prediction)
         challenge = inputs.run.challenge
         views = challenge.views(case, challenge.load(case), prediction, images=images)
     except (InputError, OSError) as error:
-        reason = _plain(error, files.root, inputs.truth)
-        remark = _anonymous(data, f"{choice.case} is not drawn: {reason}")
+        reason = plain(error, files.root, inputs.truth)
+        remark = anonymous(data, f"{choice.case} is not drawn: {reason}")
         yield Picture(submission, choice.kind, choice.case, heading, remark=remark)
         return
     for view in views:
         yield Picture(submission, choice.kind, choice.case, heading, draw(view), alternative=_in_words(view))
-
-
-def _anonymous(data: ReportData, text: str) -> str:
-    """Return a sentence in which teams are called as they are shown."""
-    return renamed_text(text, {real: shown for shown, real in data.names.items() if real != shown})
-
-
-def _plain(error: Exception, *roots: Path | None) -> str:
-    """Return what is wrong, without where the files lie on this machine."""
-    text = str(error) if isinstance(error, InputError) else (getattr(error, "strerror", None) or str(error))
-    for root in roots:
-        text = text.replace(f"{root}/", "").replace(str(root), root.name) if root else text
-    return text if text.endswith(".") else f"{text}."
 
 
 def _heading(data: ReportData, submission: str, choice: Choice) -> str:
@@ -268,52 +252,3 @@ def _in_words(view: View) -> str:
 
 def _names(view: Curves | Paths) -> str:
     return ", ".join(dict.fromkeys(line.name for line in view.lines)) or "nothing"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Inputs:
-    """What a run was made of, as far as it is still there."""
-
-    run: Run
-    truth: Path | None
-    cases: Mapping[str, Case]
-    problem: str = ""
-
-    @classmethod
-    def of(cls, run: Run) -> _Inputs:
-        """Find the truth of a run; if it is gone, say so."""
-        truth = run.record.truth.find(run.folder)
-        problem, cases = "", []
-        if truth is None or not truth.is_dir():
-            problem = f"No cases are drawn: the truth is no longer at {run.record.truth.path or 'a known place'}."
-        else:
-            try:
-                cases = run.challenge.cases(truth)
-            except (InputError, OSError) as error:
-                problem = f"No cases are drawn, as the truth cannot be read any more: {_plain(error, truth)}"
-        return cls(run, truth, {case.name: case for case in cases}, problem)
-
-    def check_truth(self, case: Case) -> None:
-        """Refuse a truth that is not the one that was measured against."""
-        assert self.truth is not None
-        _check(self.run.record.truth.sha256, case.files, self.truth)
-
-
-def _files_in(path: Path) -> list[Path]:
-    return sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
-
-
-def _check(recorded: Mapping[str, str], files: Sequence[Path], root: Path, prediction: Path | None = None) -> None:
-    """Refuse files that are gone, new, or not what they were when the run was made."""
-    present = {str(path.relative_to(root)): path for path in files}
-    whole = str(prediction.relative_to(root)) if prediction is not None else ""
-    known = {name for name in recorded if name in present or (whole and name.startswith(f"{whole}/"))}
-    for name in sorted(known | set(present)):
-        if name not in known:
-            raise InputError(f"{name} was not there when the run was made")
-        if name not in present or not present[name].is_file():
-            raise InputError(f"{name} is gone")
-        if recorded[name] == TOO_LARGE:
-            raise InputError(f"{name} is {TOO_LARGE}")
-        if digest(present[name]) != recorded[name]:
-            raise InputError(f"{name} has changed since the run was made")

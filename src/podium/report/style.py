@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import unicodedata
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from podium.model import Role
+from podium.report.short_names import short_labels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,11 +27,9 @@ __all__ = [
     "PAPER",
     "SOFT",
     "Look",
-    "cleaned",
     "drawing",
     "laid_out",
     "looks",
-    "shortened",
 ]
 
 INK = "#21252b"
@@ -39,7 +37,7 @@ INK = "#21252b"
 SOFT = "#5d6672"
 """Of text that may be overlooked, and of baselines."""
 OTHERS = "#9aa4b0"
-"""Of submissions that are not highlighted."""
+"""Of what belongs to no submission."""
 FAINT = "#c9ced5"
 """Of axes."""
 GRID = "#e6e9ed"
@@ -56,9 +54,7 @@ PALETTE = ("#0072b2", "#d55e00", "#009e73", "#e69f00", "#56b4e9", "#cc79a7", "#8
 `OTHERS`."""
 MARKERS = ("o", "s", "D", "^", "v", "P", "X")
 HIGHLIGHTED = 5
-"""How many of more submissions than there are colours get one."""
-LONGEST = 26
-"""Columns that a name may take in a figure."""
+"""How many of more submissions than there are colours are named where there is no room for all."""
 
 _FURTHER_FONTS = (
     "Noto Sans CJK SC",
@@ -75,6 +71,7 @@ _FURTHER_FONTS = (
 """For names in scripts that DejaVu Sans does not know."""
 
 _LOCK = threading.RLock()  # settings of Matplotlib are global
+_SET = threading.local()  # whether this thread draws in Podium's style already
 
 _SETTINGS = {
     "font.family": ["sans-serif"],
@@ -121,14 +118,27 @@ _SETTINGS = {
 
 
 @contextmanager
+def _marked() -> Iterator[None]:
+    _SET.inside = True
+    try:
+        yield
+    finally:
+        _SET.inside = False
+
+
+@contextmanager
 def drawing() -> Iterator[None]:
     """Draw or write figures in Podium's style: whatever the user's settings are, and one thread at a time.
 
     A name may hold signs that no font at hand has. They are drawn as boxes, without a warning; in an SVG they are text.
+    Inside another such block nothing is set again, which takes long.
     """
     import matplotlib as mpl
 
-    with _LOCK, warnings.catch_warnings(), mpl.rc_context():
+    if getattr(_SET, "inside", False):
+        yield
+        return
+    with _LOCK, warnings.catch_warnings(), mpl.rc_context(), _marked():
         warnings.filterwarnings("ignore", message=r"Glyph \d+ .*missing from", category=UserWarning)
         mpl.rcdefaults()
         mpl.rcParams.update(_SETTINGS)  # type: ignore[arg-type]  # plain names of settings
@@ -166,11 +176,13 @@ class Look:
     colour, marker
         The same in every figure of a report.
     highlighted
-        Whether it has a colour of its own; the many others are grey.
+        Whether it is named where there is no room for all.
     role
         Who it stands for.
     focus
         Whether the report is about it.
+    index
+        Where it stands on the leaderboard, the first being 0: a page finds it in figures by this.
     """
 
     label: str
@@ -180,6 +192,7 @@ class Look:
     highlighted: bool
     role: Role = Role.COMPETITOR
     focus: bool = False
+    index: int = 0
 
 
 def looks(
@@ -191,7 +204,7 @@ def looks(
 ) -> dict[str, Look]:
     """Choose how each submission is shown.
 
-    Up to seven competitors each have a colour and a marker. Of more, the first five and the one in focus do.
+    Every competitor has a colour and a marker; up to 49 of them, no two have both in common.
 
     Parameters
     ----------
@@ -211,50 +224,15 @@ def looks(
     chosen = competitors if len(competitors) <= len(PALETTE) else competitors[:HIGHLIGHTED]
     if focus in competitors and focus not in chosen:
         chosen = [*chosen, focus]
-    shown = {}
-    for name in submissions:
+    shown, labels, count = {}, short_labels(submissions), len(PALETTE)
+    numbers = {name: number for number, name in enumerate(competitors)}
+    for index, name in enumerate(submissions):
         role = roles.get(name, Role.COMPETITOR)
-        if name in chosen:
-            colour, marker = PALETTE[chosen.index(name)], MARKERS[chosen.index(name)]
+        if name in numbers:
+            number = numbers[name]
+            colour, marker = PALETTE[number % count], MARKERS[(number + number // count) % count]
         else:
-            colour = {Role.COMPETITOR: OTHERS, Role.BASELINE: SOFT, Role.REFERENCE: INK}[role]
-            marker = {Role.COMPETITOR: "o", Role.BASELINE: "|", Role.REFERENCE: "*"}[role]
-        label = shortened(name)
-        shown[name] = Look(label, places.get(name), colour, marker, name in chosen, role, name == focus)
+            colour = SOFT if role is Role.BASELINE else INK
+            marker = "|" if role is Role.BASELINE else "*"
+        shown[name] = Look(labels[name], places.get(name), colour, marker, name in chosen, role, name == focus, index)
     return shown
-
-
-def cleaned(name: str) -> str:
-    """Return a name without signs that no file can hold or that turn the text around them."""
-    return "".join(" " if sign in "\n\r\t\v\f" else "\ufffd" if _harmful(sign) else sign for sign in name).strip()
-
-
-def _harmful(sign: str) -> bool:
-    """Return whether a sign is a control, half of a sign, no sign at all, or changes the direction of writing."""
-    return unicodedata.category(sign) in ("Cc", "Cs") or sign in "\ufffe\uffff\u202a\u202b\u202c\u202d\u202e"
-
-
-def shortened(name: str, longest: int = LONGEST) -> str:
-    """Return a name of at most so many columns; what is left out of its middle is an ellipsis.
-
-    Examples
-    --------
-    >>> shortened("a team that is proud of its very long name", 20)
-    'a team that i…g name'
-    """
-    name = cleaned(name)
-    widths = [2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in name]
-    if sum(widths) <= longest:
-        return name or "–"
-    tail = (longest - 1) // 3
-    head = longest - 1 - tail
-    return f"{_fitting(name, widths, head)}…{_fitting(name[::-1], widths[::-1], tail)[::-1]}"
-
-
-def _fitting(name: str, widths: Sequence[int], room: int) -> str:
-    kept = 0
-    for width in widths:
-        if (room := room - width) < 0:
-            break
-        kept += 1
-    return name[:kept]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from podium.model import Direction, Leaderboard, Measure, shown_level
+from podium.report.short_names import short_labels
 from podium.report.words import deciding, isolated, listed, number, percent, places, why_unranked
 
 if TYPE_CHECKING:
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["Fact", "Verdict", "sentences", "verdict"]
 
 TAUS = "Kendall's τ to this ranking"
+ENOUGH = 20
+"""Fewer cases than these are said to be few, where they tell nobody apart."""
+LONGEST_NAME = 40
+"""Columns of a name in the headline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +70,8 @@ def _verdict(board: Leaderboard, ranking: Ranking | None, why_not: str) -> Verdi
         reasons = sorted({why_unranked(entry.remark) for entry in board.entries if entry.remark})
         reason = f" The reason: {reasons[0]}." if len(reasons) == 1 else ""
         return Verdict("Nobody is ranked.", f"No submission qualifies for a place.{reason}", (), (), ())
-    certain = ranking is None or len(_candidates(ranking)) == len(winners)
-    headline, margin = _headline(winners, len(board.ranked), certain=certain), _margin(board, ranking, winners)
+    headline = _headline(winners, len(board.ranked), "" if ranking is None else _doubt(ranking, winners))
+    margin = _margin(board, ranking, winners)
     if ranking is None:
         return Verdict(headline, margin, (f"How sure this is cannot be told. {why_not}",), (), ())
     if len(board.ranked) == 1:
@@ -74,21 +79,51 @@ def _verdict(board: Leaderboard, ranking: Ranking | None, why_not: str) -> Verdi
     sureness = (
         _resampled(ranking, winners),
         _possible(ranking),
+        *_few(ranking, winners),
         *_failures(ranking, winners),
         *_other_rules(ranking.sensitivity),
         *_left_out(ranking, winners),
     )
-    return Verdict(headline, margin, sureness, _facts(ranking, winners), ranking.confidence.warnings)
+    cautions = ranking.confidence.warnings
+    return Verdict(headline, margin, _brief_in(sureness, board), _facts(ranking, winners), _brief_in(cautions, board))
 
 
-def _headline(winners: Sequence[str], ranked: int, *, certain: bool) -> str:
+def _headline(winners: Sequence[str], ranked: int, doubt: str) -> str:
     if ranked == 1:
-        return f"{isolated(winners[0])} is the only competitor."
+        return f"{_brief(winners)} is the only competitor."
     if len(winners) == ranked:
-        return f"{'Both' if ranked == 2 else f'All {ranked}'} competitors share first place: {listed(winners)}."
+        return f"{'Both' if ranked == 2 else f'All {ranked}'} competitors share first place: {_brief(winners)}."
     if len(winners) > 1:
-        return f"{listed(winners)} share first place{'' if certain else ', but not beyond noise'}."
-    return f"{isolated(winners[0])} {'wins' if certain else 'is first, but not beyond noise'}."
+        return f"{_brief(winners)} share first place{doubt}."
+    return f"{_brief(winners)} {f'is first{doubt}' if doubt else 'wins'}."
+
+
+def _brief(names: Sequence[str], *, at_most: int = 4) -> str:
+    """Return names for a headline: few, and none that fills it alone."""
+    short = short_labels(names, LONGEST_NAME)
+    return listed([short[name] for name in names], at_most=at_most + (len(names) == at_most + 1))
+
+
+def _brief_in(lines: Sequence[str], board: Leaderboard) -> tuple[str, ...]:
+    """Return sentences in which no name is longer than a headline's."""
+    short = short_labels([entry.submission for entry in board.entries], LONGEST_NAME)
+    long = {" ".join(name.split()): label for name, label in short.items() if len(name) > LONGEST_NAME}
+    for name in sorted(long, key=len, reverse=True):  # one name may be part of another
+        lines = [line.replace(name, long[name]) for line in lines]
+    return tuple(lines)
+
+
+def _doubt(ranking: Ranking, winners: Sequence[str]) -> str:
+    """Return the half of a sentence that says who may be first instead; "" where nobody may."""
+    others = [name for name in _candidates(ranking) if name not in winners]
+    if not others:
+        return ""
+    ranks, level = ranking.confidence.ranks, shown_level(ranking.confidence.level)
+    if all(rank.best == 1 and rank.worst == len(ranks) for rank in ranks):
+        count, (_, many) = len(ranking.rule.units.names), ranking.rule.unit_words
+        what = "are too few to" if count < ENOUGH else "do not"
+        return f", but {count:,} {many} {what} tell anybody apart at {level}"
+    return f", but {_brief(others, at_most=2)} may {'each ' if len(others) > 1 else ''}truly be best"
 
 
 def _candidates(ranking: Ranking) -> list[str]:
@@ -117,9 +152,9 @@ def _margin(board: Leaderboard, ranking: Ranking | None, winners: Sequence[str])
         comparison = f": a lead of {number(lead, digits, heading.unit)}"
         comparison = comparison if lead else ": equal, and told apart by the rule for ties"
     shown = f"{title} {number(own, digits, heading.unit)}"
-    second = f"{number(other, digits, heading.unit)} of {listed(seconds)} in place {behind[0].place}"
+    second = f"{number(other, digits, heading.unit)} of {_brief(seconds)} in place {behind[0].place}"
     if other is None:
-        second = f"no value of {listed(seconds)} in place {behind[0].place}"
+        second = f"no value of {_brief(seconds)} in place {behind[0].place}"
     return f"{shown}, against {second}{comparison}{_certainty_of_lead(ranking, winners, seconds)}."
 
 
@@ -144,7 +179,9 @@ def _certainty_of_lead(ranking: Ranking | None, winners: Sequence[str], seconds:
         ]
         ahead, certain = sum(lead > 0 for lead in leads), sum(bool(pair.better[cell]) for pair in confidence.pairs)
         who = f"{one} is ahead of {other}" if several else "Ahead"
-        return f". {who} in {ahead or 'none'} of {len(leads)} criteria, at {level} confidence in {certain or 'none'}"
+        text = f". {who} in {ahead or 'none'} of {len(leads)} criteria, at {level} confidence in {certain or 'none'}"
+        settled = not certain or bool(confidence.ahead[cell])
+        return text if settled else f"{text}, which does not settle all of them together"
     (pair,) = confidence.pairs
     low, high = float(pair.low[cell]), float(pair.high[cell])
     low, high = (low, high) if higher[0] else (-high, -low)
@@ -166,7 +203,7 @@ def _interval(low: float, high: float, measure: Measure) -> str:
     >>> _interval(-0.003, 0.021, dice), _interval(0.002, math.inf, dice), _interval(math.nan, math.nan, dice)
     ('−0.003 to 0.021', 'at least 0.002', '')
     """
-    ends = [number(end, _digits(end, measure.digits)).replace("-", "−") for end in (low, high)]
+    ends = [number(end, _digits(end, measure.digits)) for end in (low, high)]
     unit = f" {measure.unit}" if measure.unit else ""
     if math.isfinite(low) and math.isfinite(high):
         return f"{ends[0]} to {ends[1]}{unit}"
@@ -210,6 +247,14 @@ def _possible(ranking: Ranking) -> str:
     if len(able) < len(ranking.confidence.submissions):
         return f"At {level} confidence, nobody is truly first but {listed(able)}."
     return f"At {level} confidence, nobody can be ruled out: {listed(able)} may each truly be first."
+
+
+def _few(ranking: Ranking, winners: Sequence[str]) -> list[str]:
+    """Say why resamples may look surer than intervals, where there is little to draw from."""
+    count, (_, many) = len(ranking.rule.units.names), ranking.rule.unit_words
+    if count >= ENOUGH or len(_candidates(ranking)) == len(winners) or _share_together(ranking, winners) < 0.5:
+        return []
+    return [f"Resamples hold nothing but these {count} {many}; the places that may truly be allow for others."]
 
 
 def _failures(ranking: Ranking, winners: Sequence[str]) -> list[str]:
@@ -313,7 +358,8 @@ def _left_out(ranking: Ranking, winners: Sequence[str]) -> list[str]:
     for names, what in ((changing, "change who is first"), (breaking, "break the tie")):
         if names:
             would = "would each" if len(names) > 1 else "would"
-            lines.append(f"{len(names)} of {total} {many} {would} {what} if left out: {listed(names)}.")
+            named = listed([name for name in names if name])  # on a page for others, no case has a name
+            lines.append(f"{len(names)} of {total} {many} {would} {what} if left out{named and f': {named}'}.")
     same = "the same are first" if several else "the winner stays first"
     return lines or [f"No single {one} decides: whichever of {total} is left out, {same}."]
 
@@ -337,9 +383,10 @@ def _facts(ranking: Ranking, winners: Sequence[str]) -> tuple[Fact, ...]:
         ),
     ]
     if count := len(other.alternatives):
-        agree = "other rules agree" if count > 1 else "other rule agrees"
-        meaning = "Other weights, tolerances and schemes that put the same first."
-        facts.append(Fact(f"{other.kept - len(_narrower(other))} of {count}", agree, meaning))
+        kept = sum(set(winners) <= set(alternative.winners) for alternative in other.alternatives)
+        keep = f"other rule{'s' * (count > 1)} {'keep' if count > 1 else 'keeps'} {shared}"
+        meaning = "Other weights, tolerances and schemes; to share first place is not to lose it."
+        facts.append(Fact(f"{kept} of {count}", keep, meaning))
     changing = sum(without.changes_winner for without in ranking.left_out)
     decide = f"{many} {'decides' if changing == 1 else 'decide'} alone"
     meaning = f"Leaving out such a {one} would change who is first."
@@ -354,6 +401,6 @@ def _agreement(stability: Stability) -> str:
     low, middle, high = np.quantile(known, [0.025, 0.5, 0.975])
     undefined = len(stability.tau) - len(known)
     note = f"undefined in {undefined:,} of {len(stability.tau):,}; " if undefined else ""
-    middle, low, high = (f"{tau:.2f}".replace("-", "−") for tau in (middle, low, high))
+    middle, low, high = (number(tau, 2) for tau in (middle, low, high))
     spread = f"median {middle}, in 95 % of resamples from {low} to {high}"
     return f"{TAUS}: {spread}; {note}drawn with seed {stability.seed}."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 
 from podium.model import Direction, Leaderboard, Measure, Role
 from podium.model import shown_number as number
@@ -45,6 +46,7 @@ def listed(names: Sequence[str], *, at_most: int = 6, last: str = " and ") -> st
     return last.join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 
+@lru_cache(maxsize=4096)
 def isolated(name: str) -> str:
     """Return a name that cannot reorder the sentence around it, as right-to-left writing would.
 
@@ -75,6 +77,8 @@ def contained(text: str, names: Sequence[str] = ()) -> str:
     >>> contained(f"left {chr(0x202E)}right") == f"left {chr(0xFFFD)}right"
     True
     """
+    if text.isascii():  # which has no other direction
+        return text
     for name in names:
         if (safe := isolated(name)) != " ".join(name.split()):
             text = text.replace(name, safe)

@@ -239,7 +239,7 @@ def test_failures_are_warned_about(rule_from):
     values[1, :2] = np.nan  # two of eighteen
     values[2, 0] = np.nan
     (warning,) = assess_confidence(rule_from(values, missing=0.0)).warnings
-    assert warning.startswith("Failed cases: T1 2 of 18, T2 1 of 18. ")
+    assert warning.startswith("Failed cases: T1 (2 of 18), T2 (1 of 18). ")
     assert "cover less than they promise" in warning
 
 
@@ -248,7 +248,7 @@ def test_failed_cases_of_a_run_are_warned_about(run_of):
     lost = (pl.col("submission") == "delta") & pl.col("case").is_in(["case_00002", "case_00003"])
     table = table.with_columns(pl.when(lost).then(pl.lit("invalid")).otherwise(pl.col("status")).alias("status"))
     warnings = assess_confidence(challenge_rule(challenge, cube_of(challenge, table), roles=roles)).warnings
-    assert [warning.split(". ")[0] for warning in warnings] == ["Failed cases: beta 1 of 12, delta 2 of 12"]
+    assert [warning.split(". ")[0] for warning in warnings] == ["Failed cases: delta (2 of 12), beta (1 of 12)"]
 
 
 def test_unknown_methods_are_refused(rule_from):

@@ -8,7 +8,7 @@ from scipy import stats
 
 from podium.model import InputError
 from podium.ranking import units_of
-from podium.ranking.inference.resampling import BLOCK, over_blocks
+from podium.ranking.inference.resampling import BLOCK, check_resamples, over_blocks
 
 
 def gathered(units, *, replicates, seed=1, jobs=None):
@@ -105,7 +105,7 @@ def test_results_are_in_order_and_progress_reaches_the_end():
     units = units_of(["a", "b"])
     sizes = over_blocks(units, work, replicates=600, seed=1, jobs=2, progress=lambda *done: told.append(done))
     assert sizes == [BLOCK, BLOCK, 600 - 2 * BLOCK]
-    assert told == [(256, 600), (512, 600), (600, 600)]
+    assert told == [(0, 600), (256, 600), (512, 600), (600, 600)]
     assert threading.get_ident() not in threads
 
 
@@ -134,3 +134,17 @@ def test_a_failure_in_a_thread_is_not_swallowed():
 
     with pytest.raises(InputError, match="no"):
         over_blocks(units_of(["a", "b"]), work, replicates=600, seed=1, jobs=2)
+
+
+@pytest.mark.parametrize(
+    ("competitors", "most"), [(0, "1,000,000"), (1, "1,000,000"), (16, "1,000,000"), (100, "160,000"), (1000, "16,000")]
+)
+def test_more_resamples_than_tell_anything_are_refused(competitors, most):
+    with pytest.raises(InputError, match=rf"1,000,000,000 resamples are too many\. Ask for {most} at most"):
+        check_resamples(1_000_000_000, competitors=competitors)
+    check_resamples(int(most.replace(",", "")), competitors=competitors)
+
+
+def test_nobody_draws_more_resamples_than_that():
+    with pytest.raises(InputError, match="are too many"):
+        over_blocks(units_of(["a", "b"]), len, replicates=1_000_001, seed=1)

@@ -21,7 +21,7 @@ from podium.challenges.csv2026.files import (
 )
 from podium.challenges.csv2026.organisers import baseline_dice, baseline_surface_dice
 from podium.challenges.csv2026.scoring import COUNTS, METRICS, class_f1, segmentation_score
-from podium.challenges.csv2026.views import slices
+from podium.challenges.csv2026.views import films, slices
 from podium.metrics import dice, mean_over_defined, overlap, surface_dice, surface_distances
 from podium.metrics.mixups import image_doubts
 from podium.model import (
@@ -36,6 +36,7 @@ from podium.model import (
     Measure,
     OrganisersKeys,
     Price,
+    Scene,
     Scores,
     Status,
     Value,
@@ -203,6 +204,10 @@ class CSV2026(Challenge):
     def views(self, case: Case, truth: PlaqueSample, prediction: Path, *, images: Path | None = None) -> list[View]:
         """Show both views, as far as they can be used."""
         return [slices(case, truth, _read_prediction(prediction, truth), images=images)]
+
+    def scenes(self, case: Case, truth: PlaqueSample, prediction: Path, *, images: Path | None = None) -> list[Scene]:
+        """Show both views, as far as they can be used, as pictures whose labels can be compared."""
+        return films(case, truth, _read_prediction(prediction, truth), images=images)
 
     def check(self, case: Case | None, prediction: Path) -> list[str]:
         """Say what is wrong with a prediction, as far as can be seen without truth."""

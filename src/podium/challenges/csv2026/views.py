@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,10 @@ import numpy.typing as npt
 
 from podium.challenges.csv2026.files import VIEWS, PlaqueSample
 from podium.io.arrays import dataset, open_hdf5
-from podium.model import Case, InputError, Panel, Slices
+from podium.model import Case, Film, InputError, Panel, Scene, Slices
 from podium.model.planes import window
 
-__all__ = ["LABELS", "slices"]
+__all__ = ["LABELS", "films", "slices"]
 
 LABELS = {1: "plaque", 2: "vessel"}
 _TITLES = {"long": "longitudinal view", "trans": "transverse view"}
@@ -46,6 +47,18 @@ def slices(case: Case, truth: PlaqueSample, guess: PlaqueSample, *, images: Path
         panels.append(Panel(_TITLES[view], masks[0][part], masks[1][part], image=image))
     title = f"{case.name}: {_risk(truth)}; predicted: {_risk(guess)}"
     return Slices(title, tuple(panels), LABELS, tuple(dict.fromkeys(remarks)))
+
+
+def films(case: Case, truth: PlaqueSample, guess: PlaqueSample, *, images: Path | None) -> list[Scene]:
+    """Show both views as films of one frame; one that failed is left out."""
+    scenes: list[Scene] = []
+    for view in (view for view in VIEWS if view in guess.masks):
+        masks, image = (truth.masks[view], guess.masks[view]), None
+        if images is not None:
+            with suppress(InputError, OSError):
+                image = (255 * _grey(_image_of(case, images), f"{view}_img", masks[0].shape)).astype(np.uint8)[None]
+        scenes.append(Film(_TITLES[view], masks[0][None], masks[1][None], LABELS, image=image))
+    return scenes
 
 
 def _risk(sample: PlaqueSample) -> str:

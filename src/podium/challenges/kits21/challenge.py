@@ -29,7 +29,7 @@ from podium.challenges.kits21.spacing import (
     spacing_notes,
     spacing_warning,
 )
-from podium.challenges.kits21.views import slices
+from podium.challenges.kits21.views import slices, volume
 from podium.metrics import structures
 from podium.model import (
     TOLERANCE_SCALES,
@@ -42,6 +42,7 @@ from podium.model import (
     Measure,
     OrganisersKeys,
     Role,
+    Scene,
     Scores,
     Value,
     View,
@@ -241,12 +242,23 @@ class KiTS21(SegmentationChallenge, RatedChallenge):
         self, case: Case, truth: LabelMaps | Sampled, prediction: Path, *, images: Path | None = None
     ) -> list[View]:
         """Show the slices that are disputed most; of several annotations, their majority is the reference."""
-        guess = self.read(prediction)
+        reference, guess = self._pair(case, truth, prediction)
         several = isinstance(truth, Sampled)
-        reference = self._fused(case, "majority")[""] if isinstance(truth, Sampled) else truth[""]
-        self.check_grid(reference, guess, prediction)
         remarks = ("The reference that is drawn is the majority of all annotations.",) if several else ()
         return [slices(case, reference, guess, images=images, remarks=remarks)]
+
+    def scenes(
+        self, case: Case, truth: LabelMaps | Sampled, prediction: Path, *, images: Path | None = None
+    ) -> list[Scene]:
+        """Show the whole volume; of several annotations, their majority is the reference."""
+        return [volume(case, *self._pair(case, truth, prediction), images=images)]
+
+    def _pair(self, case: Case, truth: LabelMaps | Sampled, prediction: Path) -> tuple[LabelMap, LabelMap]:
+        """Return what is shown of a truth, and a prediction on its grid."""
+        guess = self.read(prediction)
+        reference = self._fused(case, "majority")[""] if isinstance(truth, Sampled) else truth[""]
+        self.check_grid(reference, guess, prediction)
+        return reference, guess
 
     def rated_cases(self, truth: Path) -> list[Case]:
         """Find case_00000 with its annotations, segmentations/kidney_instance-1_annotation-1.nii.gz and so on."""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from podium.io.images import read_plane
-from podium.model import Case, InputError, LabelMap, Panel, Slices
+from podium.io.images import read_image, read_plane
+from podium.model import Case, InputError, LabelMap, Panel, Slices, Volume
 from podium.model.planes import Plane, disputed_plane, window
 
-__all__ = ["LABELS", "MASS", "slices"]
+__all__ = ["LABELS", "MASS", "slices", "volume"]
 
 LABELS = {1: "kidney", 2: "tumor", 3: "cyst"}
 MASS = (2, 3)
@@ -46,6 +48,29 @@ def slices(
     return Slices(f"{case.name}: where it is disputed most", panels, LABELS, remarks)
 
 
+def volume(case: Case, reference: LabelMap, prediction: LabelMap, *, images: Path | None) -> Volume:
+    """Show kidneys, tumours and cysts, on the image where there is one of the same shape."""
+    image = None
+    if images is not None:
+        with suppress(InputError, OSError):
+            values = read_image(_image_of(case, images)).array
+            image = _bytes(values) if values.shape == reference.shape else None
+    return Volume("", reference, prediction, LABELS, image)
+
+
+def _bytes(values: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    """Return grey values of the soft tissue window, slab by slab, as a volume is large."""
+    result = np.empty(values.shape, np.uint8)
+    for index, slab in enumerate(values):
+        result[index] = 255 * _windowed(slab)
+    return result
+
+
+def _windowed(values: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+    shown = np.clip((values - _DARKEST) / (_BRIGHTEST - _DARKEST), 0, 1)
+    return np.asarray(np.nan_to_num(shown, nan=0.0), np.float32)
+
+
 def _panel(plane: Plane, reference: LabelMap, prediction: LabelMap, image: npt.NDArray[np.float32] | None) -> Panel:
     truth, guess = (plane.cut(label_map.array).astype(np.uint8) for label_map in (reference, prediction))
     part = window(truth, guess)
@@ -66,6 +91,4 @@ def _image_of(case: Case, images: Path) -> Path:
 
 
 def _grey(path: Path, plane: Plane, shape: tuple[int, ...]) -> npt.NDArray[np.float32]:
-    values = plane.turned(read_plane(path, axis=plane.axis, index=plane.index, shape=shape))
-    shown = np.clip((values - _DARKEST) / (_BRIGHTEST - _DARKEST), 0, 1)
-    return np.asarray(np.nan_to_num(shown, nan=0.0), np.float32)
+    return _windowed(plane.turned(read_plane(path, axis=plane.axis, index=plane.index, shape=shape)))

@@ -15,7 +15,7 @@ from podium.challenges.trackrad2025 import observers, scoring
 from podium.challenges.trackrad2025.dose import Plan, plan_dose, relative_d98
 from podium.challenges.trackrad2025.frames import METRICS, Frames, empty_value, measure_frames
 from podium.challenges.trackrad2025.sequences import LabelSequence, check_shape, geometry_differences, read_sequence
-from podium.challenges.trackrad2025.views import Observer, views_of
+from podium.challenges.trackrad2025.views import Observer, film, views_of
 from podium.io import read_text
 from podium.metrics.mixups import mirror_doubts
 from podium.model import (
@@ -28,6 +28,7 @@ from podium.model import (
     OrganisersKeys,
     Price,
     Role,
+    Scene,
     Scores,
     Status,
     Value,
@@ -219,6 +220,14 @@ class TrackRAD2025(RatedChallenge):
             Observer(name, reference.sequence, reference.plan) for name, reference in zip(names, truths, strict=True)
         ]
         return views_of(case, seen, guess, edition=self.edition, images=images)
+
+    def scenes(
+        self, case: Case, truth: Truth | Observed, prediction: Path, *, images: Path | None = None
+    ) -> list[Scene]:
+        """Show the sequence as a film; of several observers, the first is the reference."""
+        guess, own = read_sequence(prediction), _first(truth).sequence
+        check_shape(own, guess, path=prediction)
+        return [film(case, own, guess, edition=self.edition, images=images)]
 
     def _against(self, case: Case, truth: Truth | Observed, guess: LabelSequence, *, warning: str = "") -> list[Value]:
         if isinstance(truth, Truth):

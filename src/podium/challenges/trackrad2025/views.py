@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,10 +17,10 @@ from podium.challenges.trackrad2025.frames import Frames, centres, measure_frame
 from podium.challenges.trackrad2025.sequences import LabelSequence
 from podium.io import read_label_map, read_text
 from podium.metrics import cumulative_dose_volume_histogram
-from podium.model import Case, Curves, Floats, InputError, Line, Panel, Slices, View
+from podium.model import Case, Course, Curves, Film, Floats, InputError, Line, Panel, Slices, View
 from podium.model.planes import window
 
-__all__ = ["Observer", "views_of"]
+__all__ = ["Observer", "film", "views_of"]
 
 _LEVELS = 201  # of the dose–volume histogram
 _SHARE = 98.0
@@ -76,6 +77,25 @@ def views_of(
     return [*views, _worst_frame(case, first.sequence, guess, frames, images=images)]
 
 
+def film(case: Case, truth: LabelSequence, guess: LabelSequence, *, edition: str, images: Path | None = None) -> Film:
+    """Show the target in all frames as they follow one another, and the Dice of each."""
+    dice = measure_frames(truth, guess, edition=edition).values["dice"]
+    image = None
+    if images is not None:
+        with suppress(InputError, OSError):
+            image = (255 * _greys(_images_of(case, images), truth.shape)).astype(np.uint8)
+    return Film(
+        "",
+        truth.whole.view(np.uint8),
+        guess.whole.view(np.uint8),
+        {1: "target"},
+        pixel_mm=truth.spacing_mm,
+        rate=_rate(case),
+        course=Course("Dice", dice),
+        image=image,
+    )
+
+
 def _distances(frames: Frames, guess: LabelSequence, times: Floats, unit: str) -> Curves:
     """Return the distance between the centres; what missed frames cost is said, as it would dwarf all others."""
     distances = frames.values["centre_distance"].copy()
@@ -95,14 +115,19 @@ def _present(sequence: LabelSequence) -> npt.NDArray[np.bool_]:
 
 def _times(case: Case, count: int) -> tuple[str, Floats]:
     """Return what the time axis says, and where each frame is on it: in seconds, if the frame rate is known."""
+    if rate := _rate(case):
+        return "time, s", np.arange(count) / rate
+    return "frame", np.arange(1, count + 1, dtype=np.float64)
+
+
+def _rate(case: Case) -> float:
+    """Return frames per second; 0 where that is not known."""
     path = case.files[0].parent.parent / "frame-rate.json" if case.files else Path("frame-rate.json")
     try:
         rate = float(json.loads(read_text(path)))
     except (OSError, ValueError, TypeError):
-        rate = math.nan
-    if math.isfinite(rate) and rate > 0:
-        return "time, s", np.arange(count) / rate
-    return "frame", np.arange(1, count + 1, dtype=np.float64)
+        return 0.0
+    return rate if math.isfinite(rate) and rate > 0 else 0.0
 
 
 def _track(sequence: LabelSequence, *, edition: str) -> Floats:
@@ -144,9 +169,9 @@ def _worst_frame(
     image = None
     remarks: tuple[str, ...] = ()
     if images is not None:
-        path = images / case.name / "images" / f"{case.name}_frames.mha"
+        path = _images_of(case, images)
         try:
-            image = _grey(path, truth.shape, index)[part]
+            image = _greys(path, truth.shape, index)[0][part]
         except (InputError, OSError) as error:
             reason = "there is no such file" if isinstance(error, FileNotFoundError) else str(error)
             remarks = (f"Without the image: {path.name}: {reason.replace(f'{path}: ', '')}",)
@@ -155,11 +180,18 @@ def _worst_frame(
     return Slices("The worst frame that has a prediction", (panel,), {1: "target"}, remarks)
 
 
-def _grey(path: Path, shape: tuple[int, int, int], index: int) -> npt.NDArray[np.float32]:
-    """Return one frame of the images from 0 to 1; they are whole numbers from 0, which the reader of labels reads."""
+def _images_of(case: Case, images: Path) -> Path:
+    return images / case.name / "images" / f"{case.name}_frames.mha"
+
+
+def _greys(path: Path, shape: tuple[int, int, int], index: int | None = None) -> npt.NDArray[np.float32]:
+    """Return all frames of the images, or one, from 0 to 1, shape (frames, rows, columns).
+
+    They are whole numbers from 0, which the reader of labels reads.
+    """
     frames = read_label_map(path, dimensions=3).array.T
     if (frames.shape[2], *frames.shape[:2]) != shape:
         raise InputError("the images have another shape than their labels", path=path)
-    image = frames[:, :, index].astype(np.float32)
+    image = frames.transpose(2, 0, 1)[slice(None) if index is None else slice(index, index + 1)].astype(np.float32)
     low, high = np.quantile(image, [0.005, 0.995])
     return np.asarray(np.clip((image - low) / (high - low if high > low else 1.0), 0, 1), np.float32)

@@ -14,7 +14,7 @@ from podium.challenges.tusrec._errors import errors_of, non_finite, shape_proble
 from podium.challenges.tusrec._prediction import HandedPrediction, open_prediction
 from podium.challenges.tusrec._scan import Scan, find_scans, parts_of, read_scan
 from podium.challenges.tusrec.reported import METRICS, read_keys, read_metrics
-from podium.challenges.tusrec.views import views_of
+from podium.challenges.tusrec.views import sweep, views_of
 from podium.model import (
     Case,
     Challenge,
@@ -28,6 +28,7 @@ from podium.model import (
     OrganisersKeys,
     Price,
     Role,
+    Scene,
     Scores,
     Value,
     View,
@@ -174,6 +175,13 @@ class TUSREC(Challenge):
             return []
         with open_prediction(prediction) as opened:
             return views_of(opened, truth)
+
+    def scenes(self, case: Case, truth: Scan, prediction: Path, *, images: Path | None = None) -> list[Scene]:  # noqa: ARG002  # what every challenge is given
+        """Show how the corners of the frames move through space."""
+        if self._is_report(prediction):
+            return []
+        with open_prediction(prediction) as opened:
+            return [sweep(opened, truth)]
 
     def _is_report(self, prediction: Path) -> bool:
         return bool(self.reported) and prediction.name == METRICS

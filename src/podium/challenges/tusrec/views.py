@@ -8,9 +8,9 @@ from podium.challenges.tusrec._errors import DISPLACEMENTS, TRANSFORMS, form_of,
 from podium.challenges.tusrec._prediction import ScanPrediction
 from podium.challenges.tusrec._scan import TARGETS, Scan
 from podium.metrics import displacement_error, landmark_displacements, transform_error
-from podium.model import Curves, Floats, InputError, Line, Paths, View
+from podium.model import Course, Curves, Floats, InputError, Line, Paths, Sweep, View
 
-__all__ = ["views_of"]
+__all__ = ["sweep", "views_of"]
 
 _OUTLINES = 5  # frames that are drawn as a whole, to show how they lie
 _TITLES = {"G": "Error along the scan, to the first frame", "L": "Error along the scan, to the previous frame"}
@@ -25,14 +25,27 @@ def views_of(prediction: ScanPrediction, scan: Scan) -> list[View]:
         raise InputError("; ".join(problems), path=prediction.path)
     views: list[View] = []
     for level in TARGETS:
-        if form_of(prediction) == DISPLACEMENTS:
-            moved, errors = _of_displacements(prediction, f"{level}P", level, scan)
-        else:
-            moved, errors = _of_transforms(prediction, TRANSFORMS[level], level, scan)
+        moved, errors = _moved(prediction, level, scan)
         if level == "G":
             views.append(_trajectory(scan, moved))
         views.append(_along(_TITLES[level], level, scan, errors))
     return views
+
+
+def sweep(prediction: ScanPrediction, scan: Scan) -> Sweep:
+    """Show the way of the frames' corners through space, and the error of each frame, to the first one."""
+    if problems := shape_problems(prediction, scan):
+        raise InputError("; ".join(problems), path=prediction.path)
+    moved, errors = _moved(prediction, "G", scan)
+    course = Course("mean error of a pixel", np.concatenate([[np.nan], errors]), "mm")
+    return Sweep("Corners of the frames", *_places(scan, moved), "mm", course)
+
+
+def _moved(prediction: ScanPrediction, level: str, scan: Scan) -> tuple[Floats, Floats]:
+    """Return the displacements of the corners and the mean error of every frame but the first."""
+    if form_of(prediction) == DISPLACEMENTS:
+        return _of_displacements(prediction, f"{level}P", level, scan)
+    return _of_transforms(prediction, TRANSFORMS[level], level, scan)
 
 
 def _corners(scan: Scan) -> Floats:
@@ -80,13 +93,17 @@ def _of_displacements(prediction: ScanPrediction, name: str, level: str, scan: S
     return moved, errors
 
 
-def _trajectory(scan: Scan, moved: Floats) -> Paths:
+def _places(scan: Scan, moved: Floats) -> tuple[Floats, Floats]:
+    """Return where the corners truly are and where they are predicted, in mm, shape (frames, 4, 3)."""
     corners = _corners(scan)
     start = (scan.scaling @ np.column_stack([corners, np.zeros(4), np.ones(4)]).T)[:3].T
-    true, guess = (
-        np.concatenate([start[None], start + displacements])
-        for displacements in (_at_corners(scan.transforms["G"], scan), moved)
-    )
+    displacements = (_at_corners(scan.transforms["G"], scan), moved)
+    true, guess = (np.concatenate([start[None], start + own]) for own in displacements)
+    return true, guess
+
+
+def _trajectory(scan: Scan, moved: Floats) -> Paths:
+    true, guess = _places(scan, moved)
     lines: list[Line] = []
     outlined = np.unique(np.linspace(0, len(true) - 1, _OUTLINES).round().astype(int))
     for places, name, kind in ((true, "true", "reference"), (guess, "predicted", "prediction")):

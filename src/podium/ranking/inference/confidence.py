@@ -37,6 +37,9 @@ MOST_REPLICATES = 2000
 
 ENOUGH_CLUSTERS = 8
 
+_NAMED = 6
+"""Submissions that a warning names, those with most failures first."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Confidence:
@@ -236,13 +239,16 @@ def _warnings(rule: Rule, shown: Sequence[Column], criteria: Sequence[Column], m
         )
     counts = rule.priced.sum(axis=1).tolist()
     failing = [
-        f"{name} {count} of {rule.priced.shape[1]}"
+        (count, name)
         for name, count, ranked in zip(rule.submissions, counts, rule.ranked.tolist(), strict=True)
         if ranked and count
     ]
     if failing:
+        most = sorted(failing, key=lambda own: -own[0])[:_NAMED]
+        names = ", ".join(f"{name} ({count} of {rule.priced.shape[1]})" for count, name in most)
+        more = f" and {len(failing) - _NAMED} more" if len(failing) > _NAMED else ""
         warnings.append(
-            f"Failed {rule.row_words[1]}: {', '.join(failing)}. Their means tell as much about how often they fail as "
+            f"Failed {rule.row_words[1]}: {names}{more}. Their means tell as much about how often they fail as "
             "about how well they do, and where failures are rare, intervals cover less than they promise "
             "(--interval guaranteed does not)."
         )

@@ -18,7 +18,7 @@ import polars as pl
 from podium.model import Direction, Floats, InputError, Measure, shown_level, shown_number
 from podium.model.errors import shortened
 from podium.ranking.inference.confidence import influences
-from podium.ranking.inference.resampling import Progress, Units
+from podium.ranking.inference.resampling import Progress, Units, check_resamples
 from podium.ranking.inference.sizes import draw_sets, moved_by, smallest_size
 from podium.ranking.rule import Rule
 
@@ -267,6 +267,7 @@ def plan_cases(
             raise InputError(f"the {what} is {share}, but must lie between 0 and 1, as 0.8 does")
     if replicates < 1:
         raise InputError(f"{replicates} test sets are too few", advice="2000 are usual")
+    check_resamples(replicates)
     clusters = len(rule.units.names)
     if clusters < 2:
         raise InputError(

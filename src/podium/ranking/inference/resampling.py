@@ -13,10 +13,16 @@ import numpy.typing as npt
 
 from podium.model import Floats, InputError
 
-__all__ = ["BLOCK", "Progress", "Units", "over_blocks", "units_of"]
+__all__ = ["BLOCK", "Progress", "Units", "check_resamples", "over_blocks", "units_of"]
 
 BLOCK = 256
 """How many resamples are drawn from one stream of random numbers, and scored at once."""
+
+MOST_RESAMPLES = 1_000_000
+"""With so many, a share is known to a thousandth (two standard errors); cases leave far more open."""
+
+_MOST_BYTES = 2**31
+_BYTES_EACH = 128  # of one competitor in one resample: its place and its values by some criteria, joined once
 
 Progress = Callable[[int, int], None]
 """Is told how much is done, and of how much."""
@@ -111,6 +117,17 @@ def units_of(clusters: Sequence[str], strata: Sequence[str] | None = None) -> Un
     )
 
 
+def check_resamples(resamples: int, *, competitors: int = 1) -> None:
+    """Refuse more resamples than tell anything, or than memory should hold for so many competitors."""
+    most = min(MOST_RESAMPLES, _MOST_BYTES // (_BYTES_EACH * max(competitors, 1)))
+    if resamples > most:
+        step = 10 ** (len(str(most)) - 2)
+        raise InputError(
+            f"{resamples:,} resamples are too many",
+            advice=f"Ask for {most // step * step:,} at most; 1,000 are usual, and 10,000 tell a share to 1 %",
+        )
+
+
 def over_blocks(
     units: Units,
     work: Callable[[Floats], T],
@@ -123,6 +140,7 @@ def over_blocks(
     """Call work with the cluster counts of each block of resamples, in threads, and return the results in order."""
     if replicates < 1:
         raise InputError(f"{replicates} resamples are too few", advice="1000 are usual")
+    check_resamples(replicates)
     if seed < 0:
         raise InputError(f"the seed is {seed}, but must not be negative")
     starts = range(0, replicates, BLOCK)
@@ -131,6 +149,8 @@ def over_blocks(
         return work(units.draw(seed, start // BLOCK)[: replicates - start])
 
     results = []
+    if progress:
+        progress(0, replicates)
     with ThreadPoolExecutor(max_workers=min(jobs or os.cpu_count() or 1, len(starts))) as pool:
         for result in pool.map(one, starts):
             results.append(result)

@@ -37,7 +37,7 @@ EXACT_BELOW = 50
 NUMBERS_AT_ONCE = 2**22
 """How many differences are sorted at a time."""
 
-MOST_KEPT = 2**26
+MOST_KEPT = 2**24
 """How many sorted differences are kept, rather than sorted again for other weights."""
 
 

@@ -166,6 +166,8 @@ def jackknife(rule: Rule, *, progress: Progress | None = None) -> list[LeftOut]:
     winners = firsts(rule.competitors, published)
     left_out = []
     clusters = len(rule.units.names)
+    if progress:
+        progress(0, clusters)
     for start in range(0, clusters, BLOCK):
         left = np.arange(start, min(start + BLOCK, clusters))
         places = rule.places(rule.units.weights(leave_out(left, clusters)))

@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import wraps
 from typing import Any, ParamSpec
-from unicodedata import bidirectional
+from unicodedata import bidirectional, east_asian_width
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
+from matplotlib.collections import PathCollection
 from matplotlib.colors import LinearSegmentedColormap, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.markers import MarkerStyle
+from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.transforms import IdentityTransform, ScaledTranslation
 
 from podium.model import Direction, Floats, InputError, Role
 from podium.ranking import competition_ranks
-from podium.report.style import ACCENT, ALARM, FAINT, GRID, OTHERS, SOFT, Look, drawing, laid_out, looks
+from podium.report.style import ACCENT, ALARM, FAINT, GRID, INK, SOFT, Look, drawing, laid_out, looks
 
 __all__ = [
     "FEW_POINTS",
     "WIDTH",
     "as_matrix",
+    "as_wide_as",
     "case_ranks",
     "correlation_map",
     "drawn",
+    "figure_width",
     "frame",
     "guides",
     "key",
@@ -34,7 +42,10 @@ __all__ = [
     "label_rows",
     "limits",
     "looks_of",
+    "marks",
     "measure_axis",
+    "most_inches",
+    "narrow",
     "nudged",
     "oriented",
     "place_axis",
@@ -47,9 +58,14 @@ P = ParamSpec("P")
 Bools = npt.NDArray[np.bool_]
 
 WIDTH = 7.2
-"""Of every figure, in inches."""
+"""Of every figure, in inches, unless it is drawn for a column of a paper."""
+_WIDEST = 11.0
+"""Of a figure of many on a page."""
+_GIVEN: ContextVar[float | None] = ContextVar("width", default=None)
 FAR = 20
 """A value so many times the median makes an axis logarithmic."""
+MEASURED = 8
+"""How many of the longest names are measured for the layout."""
 FEW_POINTS = 600
 """More points than this are drawn as pixels, so that files stay small."""
 
@@ -63,6 +79,31 @@ def drawn(function: Callable[P, Figure]) -> Callable[P, Figure]:
             return laid_out(function(*args, **kwargs))
 
     return inside
+
+
+def figure_width() -> float:
+    """Return how many inches a figure has from side to side."""
+    return _GIVEN.get() or WIDTH
+
+
+def most_inches() -> float:
+    """Return how wide a figure may be that shows many: more than others on a page, never more than a paper's column."""
+    return _GIVEN.get() or _WIDEST
+
+
+def narrow() -> bool:
+    """Return whether a figure is drawn for less than the width of a page."""
+    return figure_width() < WIDTH
+
+
+@contextmanager
+def as_wide_as(inches: float) -> Iterator[None]:
+    """Draw figures that are so wide, such as a column of a paper."""
+    token = _GIVEN.set(inches)
+    try:
+        yield
+    finally:
+        _GIVEN.reset(token)
 
 
 def as_matrix(values: npt.ArrayLike, submissions: Sequence[str]) -> Floats:
@@ -106,8 +147,11 @@ def text_size(rows: int) -> float:
     return float(np.clip(row_height(rows) * 36, 6.3, 8.5))
 
 
-def label_rows(axes: Axes, shown: Sequence[Look]) -> None:
-    """Name the rows from the top, with the place of each beside the axis."""
+def label_rows(axes: Axes, shown: Sequence[Look], *, size: float | None = None) -> None:
+    """Name the rows from the top, with the place and the mark of each beside the axis.
+
+    They are plain texts: forty ticks take five times as long to make, to lay out and to draw.
+    """
     rows = len(shown)
     places = ["–" if look.place is None else str(look.place) for look in shown]
     width = max(map(len, places), default=1)
@@ -119,14 +163,30 @@ def label_rows(axes: Axes, shown: Sequence[Look]) -> None:
             f"{_aside(look.label)}\u2002{place:\u2007>{width}}" for look, place in zip(shown, places, strict=True)
         ]
     axes.set_ylim(rows - 0.4, -0.6)
-    axes.set_yticks(range(rows), labels, fontsize=text_size(rows))
-    axes.tick_params(axis="y", length=0, pad=5)
-    for look, text in zip(shown, axes.get_yticklabels(), strict=True):
-        if look.focus:
-            text.set_fontweight("bold")
-        if look.role is not Role.COMPETITOR:
-            text.set_color(SOFT)
+    axes.set_yticks([])
+    mark, name = (axes.get_yaxis_transform() + _moved(axes, -points, 0) for points in (7, 12))
+    style: dict[str, Any] = {"ha": "right", "va": "center_baseline", "fontsize": size or text_size(rows)}
+    for row, (look, label) in enumerate(zip(shown, labels, strict=True)):
+        colour = INK if look.role is Role.COMPETITOR else SOFT
+        weight = "bold" if look.focus else "normal"
+        axes.text(0, row, label, transform=name, color=colour, weight=weight, gid=f"row-{look.index}", **style)
+        drawn: dict[str, Any] = {"marker": look.marker, "markersize": 4.2, "markeredgewidth": 0.8, "color": look.colour}
+        line = Line2D([0], [row], transform=mark, clip_on=False, linestyle="", gid=f"team-{look.index}", **drawn)
+        line.set_in_layout(False)
+        axes.add_artist(line)
+    _longest_in_layout(axes.texts[-rows:])
     axes.spines["left"].set_visible(False)
+
+
+def _longest_in_layout(texts: Sequence[Text]) -> None:
+    """Let only the few longest of many names, by their signs, count for the layout: to measure a text takes long."""
+    wide = sorted(texts, key=lambda text: (text.get_fontweight() == "bold", _columns(text.get_text())))
+    for text in wide[:-MEASURED]:
+        text.set_in_layout(False)
+
+
+def _columns(label: str) -> float:
+    return sum(2.0 if east_asian_width(sign) in "WF" else 0.6 if sign in "iljtf.,'|! " else 1.0 for sign in label)
 
 
 def _aside(label: str) -> str:
@@ -134,11 +194,21 @@ def _aside(label: str) -> str:
     return f"\u200e{label}\u200e" if any(bidirectional(sign) in ("R", "AL", "AN") for sign in label) else label
 
 
+def _moved(axes: Axes, x: float, y: float) -> ScaledTranslation:
+    """Return a way of so many points."""
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    return ScaledTranslation(x / 72, y / 72, figure.dpi_scale_trans)
+
+
 def label_columns(axes: Axes, shown: Sequence[Look]) -> None:
     """Name the columns along the top, upwards."""
-    axes.xaxis.tick_top()
-    axes.set_xticks(range(len(shown)), [look.label for look in shown], rotation=90, fontsize=text_size(len(shown)))
-    axes.tick_params(axis="x", length=0, labelcolor=SOFT)
+    axes.set_xticks([])
+    above = axes.get_xaxis_transform() + _moved(axes, 0, 4)
+    style: dict[str, Any] = {"rotation": 90, "ha": "center", "va": "bottom", "fontsize": text_size(len(shown))}
+    for column, look in enumerate(shown):
+        axes.text(column, 1, look.label, transform=above, color=SOFT, gid=f"team-{look.index}", **style)
+    _longest_in_layout(axes.texts[-len(shown) :])
 
 
 def guides(axes: Axes, rows: int) -> None:
@@ -180,7 +250,7 @@ def measure_axis(axes: Axes, values: npt.ArrayLike, label: str = "", *, many: bo
         axes.xaxis.set_minor_locator(NullLocator())
     else:
         axes.set_xlim(*limits(known))
-        axes.xaxis.set_major_locator(MaxNLocator(6 if many else 3))
+        axes.xaxis.set_major_locator(MaxNLocator(3 if not many else 4 if narrow() else 6))
     if label:
         axes.set_xlabel(label)
     axes.grid(visible=True, axis="x")
@@ -195,33 +265,39 @@ def _steps(low: float, high: float, *, zero: bool) -> list[float]:
     return [0.0, *chosen] if zero else chosen
 
 
+def marks(axes: Axes, x: Floats, y: Floats, *, marker: str, size: float, **style: Any) -> None:
+    """Draw marks of one kind and size, like `scatter`, which looks at so much that it takes far longer."""
+    kind = MarkerStyle(marker)
+    path = kind.get_path().transformed(kind.get_transform())
+    offsets = np.column_stack([np.atleast_1d(x), np.atleast_1d(y)])
+    collection = PathCollection((path,), [size], offsets=offsets, offset_transform=axes.transData, **style)
+    collection.set_transform(IdentityTransform())
+    axes.add_collection(collection, autolim=False)
+
+
 def place_axis(axes: Axes, count: int) -> None:
     """Set the horizontal axis for places, the first on the left."""
     axes.set_xlim(0.4, count + 0.6)
-    step = max(1, math.ceil(count / 20))
+    step = max(1, math.ceil(count / (10 if narrow() else 20)))
     ticks = [1, *range(step if step > 1 else 2, count + 1, step)]
     axes.set_xticks(ticks if count > 1 else [1], [str(tick) for tick in ticks] if count > 1 else ["1"])
 
 
-def key(
-    figure: Figure, shown: Sequence[Look], *, others: str = "others", markers: bool = True, extra: Sequence[Any] = ()
-) -> None:
-    """Put the highlighted submissions into a legend above the data, the rest of them as one entry."""
-    plain = {"linestyle": "", "markersize": 5}
-    chosen = [look for look in shown if look.highlighted]
-    handles: list[Any] = [
-        Line2D([], [], color=look.colour, marker=look.marker if markers else "s", label=_named(look), **plain)  # type: ignore[arg-type]
-        for look in chosen
+def key(figure: Figure, shown: Sequence[Look]) -> None:
+    """Put the submissions into a legend above the data."""
+    handles = [
+        Line2D([], [], linestyle="", markersize=5, color=look.colour, marker=look.marker, label=_named(look))
+        for look in shown
     ]
-    rest = len(shown) - len(chosen)
-    if rest:
-        handles.append(Line2D([], [], color=OTHERS, marker="o" if markers else "s", label=f"{rest} {others}", **plain))  # type: ignore[arg-type]
-    handles += extra
     if not handles:
         return
     longest = max(len(str(handle.get_label())) for handle in handles)
-    columns = int(np.clip(110 // (longest + 6), 1, len(handles)))
-    figure.legend(handles=handles, loc="outside upper left", ncols=columns)
+    columns = int(np.clip(110 * figure_width() / WIDTH // (longest + 6), 1, len(handles)))
+    legend = figure.legend(handles=handles, loc="outside upper left", ncols=columns)
+    for look, handle, text in zip(shown, legend.legend_handles, legend.get_texts(), strict=True):
+        for artist in (handle, text):
+            if artist is not None:
+                artist.set_gid(f"team-{look.index}")
 
 
 def _named(look: Look) -> str:

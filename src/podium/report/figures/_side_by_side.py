@@ -11,21 +11,36 @@ from matplotlib.colors import to_rgba_array
 from matplotlib.figure import Figure
 
 from podium.model import Floats, Role
-from podium.report.figures._frame import WIDTH, Bools, guides, row_height
+from podium.report.figures._frame import WIDTH, Bools, figure_width, guides, row_height
 from podium.report.style import Look
 
 __all__ = ["competing", "decisive", "draw_intervals", "heading", "panels_of"]
 
 
+REACH = 1.5
+"""How far intervals may stretch an axis: so many times the spread of values, or the length of most intervals."""
+
+
 def decisive(middle: Floats, low: Floats, high: Floats, shown: Sequence[Look]) -> Floats:
-    """Return the numbers that an axis must hold: those of competitors, if there are any; others may lie outside."""
+    """Return the numbers that an axis must hold: those of competitors, if there are any; others may lie outside.
+
+    So may the end of an interval that is far longer than most, which would leave the others no room.
+    """
     everything = np.stack([middle, low, high])
     own = everything[:, competing(shown)]
-    return (own if np.isfinite(own).any() else everything).ravel()
+    own = own if np.isfinite(own).any() else everything
+    values, lengths = own[0][np.isfinite(own[0])], own[2] - own[1]
+    lengths = lengths[np.isfinite(lengths)]
+    if not values.size or not lengths.size:
+        return own.ravel()
+    room = REACH * max(float(np.ptp(values)), float(np.median(lengths)))
+    if not room:
+        return own.ravel()
+    return np.clip(own, values.min() - room, values.max() + room).ravel()
 
 
 def panels_of(rows: int, columns: int) -> tuple[Figure, list[Axes]]:
-    figure = Figure(figsize=(WIDTH, 0.85 + rows * row_height(rows)), layout="constrained")
+    figure = Figure(figsize=(figure_width(), 0.85 + rows * row_height(rows)), layout="constrained")
     panels = list(figure.subplots(1, columns, sharey=True, squeeze=False)[0])
     for axes in panels:
         guides(axes, rows)
@@ -35,7 +50,7 @@ def panels_of(rows: int, columns: int) -> tuple[Figure, list[Axes]]:
 
 
 def heading(axes: Axes, label: str, panels: int) -> None:
-    axes.set_title(_wrapped(label, 60 // panels), fontsize=8)
+    axes.set_title(_wrapped(label, int(60 * figure_width() / WIDTH) // panels), fontsize=8)
 
 
 def _wrapped(label: str, width: int) -> str:
@@ -54,6 +69,8 @@ def draw_intervals(
 ) -> None:
     """Draw a line and a marker in each row; where a line has no end, an arrow at the edge."""
     first, last = axes.get_xlim()
+    with np.errstate(invalid="ignore"):
+        low, high = np.where(low < first, -np.inf, low), np.where(high > last, np.inf, high)
     inside = (np.where(np.isneginf(low), first, low), np.where(np.isposinf(high), last, high))
     known = np.flatnonzero(np.isfinite(middle) & np.isfinite(inside[0]) & np.isfinite(inside[1])).tolist()
     lines = [[(inside[0][row], row), (inside[1][row], row)] for row in known]
@@ -68,14 +85,14 @@ def draw_intervals(
             arrows = [strokes[row] for row in unknown]
             axes.scatter([edge] * len(unknown), unknown, s=18, marker=marker, c=arrows, zorder=3, clip_on=False)
     colours = to_rgba_array(strokes)
-    ranked = competing(shown)
+    ranked, marks = competing(shown), np.array([look.marker for look in shown])
     faces = np.where((ranked & ~(np.zeros(len(shown), bool) if hollow is None else hollow))[:, None], colours, 1.0)
     with np.errstate(invalid="ignore"):
         before, after = middle < first, middle > last
     held = np.isfinite(middle) & ~before & ~after
     at_edge = np.where(before, first, last)
     for chosen, x, marker in (
-        (held & ranked, middle, "o"),
+        *((held & ranked & (marks == mark), middle, mark) for mark in dict.fromkeys(marks[ranked].tolist())),
         (held & ~ranked, middle, "D"),
         (before & np.isfinite(middle), at_edge, "<"),
         (after & np.isfinite(middle), at_edge, ">"),

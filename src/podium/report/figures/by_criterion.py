@@ -15,19 +15,21 @@ from matplotlib.ticker import MaxNLocator
 
 from podium.model import Direction, Floats, InputError
 from podium.report.figures._frame import (
-    WIDTH,
     as_matrix,
     drawn,
+    figure_width,
     guides,
     label_rows,
     looks_of,
+    narrow,
     oriented,
     place_axis,
     row_height,
     text_size,
 )
 from podium.report.figures._side_by_side import heading
-from podium.report.style import ACCENT, INK, PAPER, SOFT, Look, shortened
+from podium.report.short_names import shortened
+from podium.report.style import ACCENT, INK, PAPER, SOFT, Look
 
 __all__ = ["consensus", "criteria_compared", "dendrogram", "places_by_criterion", "places_by_submission"]
 
@@ -68,10 +70,10 @@ def consensus(
     if means.shape != (teams,) or weights.shape != (criteria,):
         raise InputError(f"there are averages {means.shape} and weights {weights.shape} for ranks {table.shape}")
     height = row_height(teams)
-    figure = Figure(figsize=(WIDTH, 1.05 + teams * height), layout="constrained")
+    figure = Figure(figsize=(figure_width(), 1.05 + teams * height), layout="constrained")
     axes = figure.subplots()
     guides(axes, teams)
-    largest = float(np.clip(min(height, 1.7 * (WIDTH - 2.2) / teams) * 66, 3.5, 18)) ** 2
+    largest = float(np.clip(min(height, 1.7 * (figure_width() - 2.2) / teams) * 66, 3.5, 18)) ** 2
     spots = [
         (rank, row, float(weights[own == rank].sum() / weights.sum()))
         for row, own in enumerate(table)
@@ -98,7 +100,9 @@ def consensus(
         Line2D([], [], markersize=float(np.sqrt(largest)), label="in all", **dot),
         Line2D([], [], marker="D", linestyle="", color=INK, markerfacecolor=PAPER, markersize=5, label="average"),
     ]
-    figure.legend(handles=handles, loc="outside upper left", ncols=3, handletextpad=0.8)
+    figure.legend(
+        handles=handles, loc="outside upper left", ncols=2 if narrow() else 3, handletextpad=0.8, labelspacing=1.0
+    )
     return figure
 
 
@@ -141,11 +145,11 @@ def places_by_criterion(
     for number, axes in enumerate(panels):
         rows = [(shares[number, row], own[number, row], look.colour) for row, look in enumerate(shown)]
         _blobs(axes, rows, columns=columns)
-        axes.plot(np.arange(1, len(shown) + 1), np.arange(len(shown)), color=SOFT, linewidth=0.7, linestyle=(0, (1, 2)))
+        order = [row if look.place is None else look.place for row, look in enumerate(shown, 1)]
+        axes.plot(order, np.arange(len(shown)), color=SOFT, linewidth=0.7, linestyle=(0, (1, 2)))
         heading(axes, shortened(labels[number], 40), 2)
         if number % columns == 0:
-            label_rows(axes, shown)
-            axes.set_yticks(axes.get_yticks(), [text.get_text() for text in axes.get_yticklabels()], fontsize=6.3)
+            label_rows(axes, shown, size=6.3)
     _finish(figure, panels, teams, f"place; the first {len(shown)} of {teams}" if len(shown) < teams else "place")
     return figure
 
@@ -177,7 +181,9 @@ def places_by_submission(
         if look.place is not None:
             axes.axvline(look.place, color=SOFT, linewidth=0.7, linestyle=(0, (1, 2)), zorder=1)
         place = "" if look.place is None else f"{look.place}\u2002"
-        axes.set_title(f"{place}{shortened(look.label, 20)}", fontsize=8, fontweight="bold" if look.focus else None)
+        title = f"{place}{shortened(look.label, 20)}"
+        weight = "bold" if look.focus else None
+        axes.set_title(title, fontsize=8, fontweight=weight, gid=f"team-{look.index}")
         if team % 4 == 0:
             axes.set_yticks(range(len(labels)), [shortened(label, 22) for label in labels], fontsize=6.3)
     _finish(figure, panels, teams, f"place; the first {len(shown)} of {teams}" if len(shown) < teams else "place")
@@ -205,7 +211,7 @@ def _grid(count: int, columns: int, rows: int) -> tuple[Figure, list[Axes]]:
     """Return panels of so many rows each, side by side, then below."""
     lines = -(-count // columns)
     height = float(np.clip(3.4 / rows, 0.125, 0.2))
-    figure = Figure(figsize=(WIDTH, 0.5 + lines * (0.42 + (rows + 0.4) * height)), layout="constrained")
+    figure = Figure(figsize=(figure_width(), 0.5 + lines * (0.42 + (rows + 0.4) * height)), layout="constrained")
     grid = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False).ravel()
     for axes in grid[count:]:
         axes.set_visible(False)
@@ -222,7 +228,7 @@ def _blobs(axes: Axes, rows: Sequence[tuple[Floats, float, str]], *, columns: in
     """Draw in each row a blob for every place, as large as its share, and a stroke for the published one."""
     most = len(rows[0][0])
     height = float(np.clip(3.4 / len(rows), 0.125, 0.2))
-    room = min(height, 1.6 * (WIDTH - 1.6) / columns / most) * 72
+    room = min(height, 1.6 * (figure_width() - 1.6) / columns / most) * 72
     largest = float(np.clip(room * 0.95, 2.5, 12)) ** 2
     shares = np.stack([own for own, _, _ in rows])
     row, place = np.nonzero(shares)
@@ -276,7 +282,7 @@ def criteria_compared(
     if not rows or {len(apart), len(kept), len(tau)} != {rows}:
         raise InputError(f"there are {len(apart)}, {len(kept)} and {len(tau)} numbers of {rows} criteria")
     panels = 4 if results else 3
-    figure = Figure(figsize=(WIDTH, 0.95 + rows * 0.27), layout="constrained")
+    figure = Figure(figsize=(figure_width(), 0.95 + rows * 0.27), layout="constrained")
     separation, winner, agreement, *spread = figure.subplots(
         1, panels, sharey=True, width_ratios=[1, 1, 1, 1.4][:panels], squeeze=False
     )[0]
@@ -358,7 +364,7 @@ def dendrogram(distances: npt.ArrayLike, *, labels: Sequence[str]) -> Figure:
     if count < 2 or matrix.shape != (count, count):
         raise InputError(f"distances have shape {matrix.shape}, not ({count}, {count}) of at least two")
     tree = tree_of(linkage(squareform(matrix, checks=False), "average"), no_plot=True)
-    figure = Figure(figsize=(WIDTH, 0.75 + count * 0.27), layout="constrained")
+    figure = Figure(figsize=(figure_width(), 0.75 + count * 0.27), layout="constrained")
     axes = figure.subplots()
     # Leaves stand at 5, 15, 25 …; here each has a row.
     lines = [
@@ -367,11 +373,11 @@ def dendrogram(distances: npt.ArrayLike, *, labels: Sequence[str]) -> Figure:
     ]
     axes.add_collection(LineCollection(lines, colors=ACCENT, linewidths=1.5, zorder=2, label="tree"), autolim=False)
     furthest = float(np.max(tree["dcoord"]))
-    axes.set_xlim(0, furthest * 1.05 if furthest > 0 else 1.0)
+    axes.set_xlim(-0.01 * furthest, furthest * 1.05 if furthest > 0 else 1.0)  # what joins at 0 is seen
     axes.set_ylim(count - 0.4, -0.6)
     names = [shortened(labels[leaf], 40) for leaf in tree["leaves"] or ()]
     axes.set_yticks(range(count), names, fontsize=text_size(count))
     axes.tick_params(axis="y", length=0)
     axes.grid(visible=True, axis="x")
-    axes.set_xlabel("places by which a rank differs, on average")
+    axes.set_xlabel(f"places by which a rank differs,{chr(10) if narrow() else ' '}on average")
     return figure

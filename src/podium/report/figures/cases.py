@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
+from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_rgba_array
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -15,15 +15,16 @@ from matplotlib.ticker import MaxNLocator
 from podium.model import Direction, Floats
 from podium.report.figures._frame import (
     FEW_POINTS,
-    WIDTH,
     Bools,
     as_matrix,
     case_ranks,
     drawn,
+    figure_width,
     key,
     label_rows,
     limits,
     looks_of,
+    marks,
     measure_axis,
     row_height,
     text_size,
@@ -33,6 +34,10 @@ from podium.report.style import ALARM, FAINT, INK, OTHERS, PAPER, SOFT, Look
 __all__ = ["dots_and_boxes", "podium_plot"]
 
 _GOLDEN = (5**0.5 - 1) / 2
+MOST_POINTS = 100_000
+"""More cases than this are not drawn one by one, or a page could not hold them; its script draws those looked at."""
+PLACES = 10
+"""How many are shown of a case."""
 
 
 @drawn
@@ -64,15 +69,16 @@ def dots_and_boxes(
     broken = np.zeros(matrix.shape, bool) if failed is None else np.asarray(failed, bool)
     shown = looks_of(submissions, looks)
     rows, cases = matrix.shape
-    figure = Figure(figsize=(WIDTH, 0.75 + rows * row_height(rows) * 1.15), layout="constrained")
+    figure = Figure(figsize=(figure_width(), 0.75 + rows * row_height(rows) * 1.15), layout="constrained")
     axes = figure.subplots()
-    measure_axis(axes, matrix, label)
+    crowded = matrix.size > MOST_POINTS
+    measure_axis(axes, matrix, f"{label}; {matrix.size:,} cases, too many to be drawn one by one" if crowded else label)
     y = np.arange(rows)[:, None] + 0.30 * (2 * ((np.arange(cases) * _GOLDEN + 0.5) % 1) - 1)
     finite = np.isfinite(matrix)
     pixels = matrix.size > FEW_POINTS
     size = float(np.clip(90 / np.sqrt(max(cases, 1)), 2.5, 16))
     colours = to_rgba_array([look.colour for look in shown])
-    good = finite & ~broken
+    good = finite & ~broken & (not crowded)
     axes.scatter(
         matrix[good],
         y[good],
@@ -83,6 +89,7 @@ def dots_and_boxes(
         zorder=3,
         rasterized=pixels,
         label="cases",
+        gid="cases-measured",
     )
     crossed = finite & broken
     axes.scatter(
@@ -95,6 +102,7 @@ def dots_and_boxes(
         zorder=4,
         rasterized=pixels,
         label="failed",
+        gid="cases-failed",
     )
     _boxes(axes, matrix, shown)
     for row, (own, lost) in enumerate(zip(matrix, broken, strict=True)):
@@ -108,7 +116,7 @@ def dots_and_boxes(
             xycoords=axes.get_yaxis_transform(),
             textcoords="offset points",
             va="center",
-            fontsize=text_size(rows) - 0.8,
+            fontsize=max(text_size(rows) - 0.8, 6.0),
             color=SOFT,
             annotation_clip=False,
         )
@@ -168,7 +176,7 @@ def podium_plot(
     direction: Direction,
     label: str = "",
     looks: Mapping[str, Look] | None = None,
-    places: int = 10,
+    places: int = PLACES,
 ) -> Figure:
     """Draw for every case who took which place in it, and with what value; below, how often each took each place.
 
@@ -186,16 +194,14 @@ def podium_plot(
     teams, cases = matrix.shape
     ranks = case_ranks(matrix, direction)
     shown_places = min(teams, places)
-    figure = Figure(figsize=(WIDTH, 4.6), layout="constrained")
+    figure = Figure(figsize=(figure_width(), 4.6 + 0.03 * teams), layout="constrained")
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[2.4, 1])
     lane = 0.84 * ((np.arange(teams) + 0.5) / teams - 0.5)
     x = ranks + lane[:, None]
     visible = np.isfinite(matrix) & (ranks <= shown_places)
-    colours = np.array([look.colour for look in shown])
-    top = np.array([look.highlighted for look in shown])
     pixels = matrix.size > FEW_POINTS
     lines = []
-    for case in range(cases):
+    for case in range(cases if matrix.size <= MOST_POINTS else 0):
         chosen = np.flatnonzero(visible[:, case])
         chosen = chosen[np.argsort(x[chosen, case])]
         if len(chosen) > 1:
@@ -208,17 +214,15 @@ def podium_plot(
         autolim=False,
     )
     size = float(np.clip(90 / np.sqrt(max(cases, 1)), 3, 18))
-    rest = visible & ~top[:, None]
-    upper.scatter(
-        x[rest], matrix[rest], s=size, c=OTHERS, alpha=0.5, linewidths=0, zorder=2, rasterized=pixels, label="others"
-    )
-    for team in np.flatnonzero(top).tolist():
+    for team in range(teams):
         own = visible[team]
-        upper.scatter(
+        marks(
+            upper,
             x[team, own],
             matrix[team, own],
-            s=size * 1.2,
-            c=shown[team].colour,
+            gid=f"team-{shown[team].index}",
+            size=size * 1.2,
+            facecolors=shown[team].colour,
             marker=shown[team].marker,
             alpha=0.8,
             linewidths=0,
@@ -230,13 +234,16 @@ def podium_plot(
     upper.set_ylabel(label)
     counts = np.stack([np.sum(ranks == place, axis=1) for place in range(1, shown_places + 1)], axis=1)
     who, place = np.nonzero(counts)
-    lower.bar(
-        place + 1 + lane[who],
-        counts[who, place],
-        width=0.84 / teams * 0.96,
-        color=colours[who].tolist(),
-        linewidth=0,
-    )
+    half = 0.84 / teams * 0.48
+    for team in np.unique(who).tolist():
+        middles = place[who == team] + 1 + lane[team]
+        boxes = [
+            [(x - half, 0), (x - half, height), (x + half, height), (x + half, 0)]
+            for x, height in zip(middles.tolist(), counts[team, place[who == team]].tolist(), strict=True)
+        ]
+        look = shown[team]
+        bars = PolyCollection(boxes, facecolors=look.colour, linewidths=0, gid=f"team-{look.index}", label="bars")
+        lower.add_collection(bars, autolim=False)
     lower.set_ylabel("cases")
     lower.yaxis.set_major_locator(MaxNLocator(3, integer=True))
     lower.set_ylim(0, max(int(counts.max(initial=0)), 1) * 1.08)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import re
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["FORMATS", "THEMED", "as_bytes", "check_name", "inline_svg", "save", "slug"]
 
 FORMATS = ("svg", "pdf", "png")
-_DOTS_PER_INCH = {"svg": 130, "pdf": 160, "png": 180}  # of what is drawn as pixels
+_DOTS_PER_INCH = {"svg": 110, "pdf": 160, "png": 180}  # of what is drawn as pixels
 _METADATA = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}
 
 _LARGE_IMAGE = 40_000
@@ -46,14 +47,23 @@ def save(figure: Figure, path: Path) -> None:
     path.write_bytes(as_bytes(figure, path.suffix.lower()[1:]))
 
 
-def as_bytes(figure: Figure, form: str) -> bytes:
-    """Return a figure as svg, pdf or png: no dates, no random names, so that nothing differs between two calls."""
+def as_bytes(figure: Figure, form: str, *, dots_per_inch: int | None = None) -> bytes:
+    """Return a figure as svg, pdf or png: no dates, no random names, so that nothing differs between two calls.
+
+    What is drawn as pixels has by default as many as a page needs.
+    """
     if form not in FORMATS:
         raise InputError(f"there is no format {form!r}", advice=f"There are: {', '.join(FORMATS)}")
     target = io.BytesIO()
     with drawing():
-        figure.savefig(target, format=form, dpi=_DOTS_PER_INCH[form], metadata=_METADATA[form])
-    return _with_small_images(target.getvalue()) if form == "svg" else target.getvalue()
+        figure.savefig(target, format=form, dpi=dots_per_inch or _DOTS_PER_INCH[form], metadata=_METADATA[form])
+    if form != "svg":
+        return target.getvalue()
+    numbers = count()
+    named = re.sub(
+        rb'(?<= id=")((?:team|row)-\d+)', lambda name: b"%s.%d" % (name[1], next(numbers)), target.getvalue()
+    )
+    return _with_small_images(named)
 
 
 def _with_small_images(svg: bytes) -> bytes:
@@ -69,7 +79,7 @@ def _reduced(match: re.Match[bytes]) -> bytes:
         return encoded
     image = Image.open(io.BytesIO(base64.b64decode(encoded)))
     target = io.BytesIO()
-    image.quantize(64, method=Image.Quantize.FASTOCTREE).save(target, "png", optimize=True)
+    image.quantize(64, method=Image.Quantize.FASTOCTREE).save(target, "png")
     return base64.b64encode(target.getvalue())
 
 
@@ -77,7 +87,8 @@ def inline_svg(svg: bytes, name: str) -> str:
     """Return an SVG as a piece of an HTML page.
 
     It grows with the page, has names that no other figure has, nothing behind it, and takes the colours of text and
-    lines from the page's CSS variables, see `THEMED`. It is hidden from screen readers: a caption must tell.
+    lines from the page's CSS variables, see `THEMED`. What belongs to a submission has its index on the leaderboard as
+    data-team; dots that are cases have a class of that name. It is hidden from screen readers: a caption must tell.
 
     Parameters
     ----------
@@ -94,6 +105,10 @@ def inline_svg(svg: bytes, name: str) -> str:
     prefix = slug(name)
 
     def renamed(match: re.Match[str]) -> str:
+        if team := re.fullmatch(r"(team|row)-(\d+)\.\d+", match[1]):
+            return f' class="{team[1]}" data-team="{team[2]}"'
+        if match[1].startswith("cases-"):
+            return ' class="cases"'
         return f' id="{prefix}-{match[1]}"' if match[1] in used else ""
 
     head, tag, body = text.partition(">")
@@ -103,14 +118,22 @@ def inline_svg(svg: bytes, name: str) -> str:
         f'viewBox="{size["viewBox"]}" width="{size["width"]}" height="{size["height"]}" aria-hidden="true"'
     )
     # Only what stands inside a tag is changed: a name may look like anything.
-    body = re.sub(r"<[^>]*>", lambda match: _themed(re.sub(r' id="([^"]*)"', renamed, match[0]), prefix), body)
+    identified = re.compile(r' id="([^"]*)"')
+    body = re.sub(r"<[^>]*>", lambda match: _themed(identified.sub(renamed, match[0]), prefix), body)
     background = re.compile(rf'<g>\s*<path d="[^"]*" style="fill: var\({THEMED[PAPER]}, {PAPER}\)"/>\s*</g>')
     body = background.sub("", body, count=1)
-    return re.sub(r">\s+<(?!/text|/tspan)", "><", head + tag + body).strip()
+    return _small(re.sub(r">\s+<(?!/text|/tspan)", "><", head + tag + body).strip())
+
+
+def _small(svg: str) -> str:
+    """Return an SVG with two decimals, which is less than a pixel sees, and the look of many signs told once."""
+    svg = re.sub(r' (?:d|x|y)="[^"]*"', lambda numbers: re.sub(r"(\.\d\d)\d+", r"\1", numbers[0]), svg)
+    alike = re.compile(r'(?:<use [^>]*? (style="[^"]*")/>)(?:<use [^>]*? \1/>)+')
+    return alike.sub(lambda match: f"<g {match[1]}>{match[0].replace(f' {match[1]}/>', '/>')}</g>", svg)
 
 
 def _themed(tag: str, prefix: str) -> str:
-    if tag.startswith("<image"):
+    if "#" not in tag or tag.startswith("<image"):
         return tag
     tag = re.sub(r'xlink:href="#', f'xlink:href="#{prefix}-', tag)
     tag = re.sub(r"url\(#", f"url(#{prefix}-", tag)

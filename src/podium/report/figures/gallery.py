@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+import gc
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from itertools import count
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from podium.model import InputError
 from podium.report.data import ReportData
 from podium.report.figures import of_criteria, of_run
+from podium.report.figures.alive import panels_of_figure
 from podium.report.figures.files import FORMATS, as_bytes, inline_svg, slug
 from podium.report.figures.of_run import Drawn, Nothing
+from podium.report.style import drawing
 from podium.run import RunFolder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["FIGURES", "Drawing", "FigureKind", "draw", "save_all"]
+__all__ = ["FIGURES", "Drawing", "FigureKind", "draw", "file_name", "save_all"]
+
+
+LARGE = 250_000
+"""Bytes of an SVG that a page may be without room for."""
+_DOTS_OF_PICTURE = 139  # an inch, of its picture: 1,000 across
+MANY = 100_000
+"""Results of one measure, above which figures are cleared away kind by kind: together they would fill the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +50,9 @@ class FigureKind:
         reason why there is none.
     concerns
         Whether a report is expected to have it; else it is not missed.
+    aggregate
+        Whether it sums up all cases of everybody, so that nothing of a single one can be told from it. Then it is drawn
+        from everything, whoever reads the page; else from what the reader may see.
     """
 
     name: str
@@ -46,6 +60,11 @@ class FigureKind:
     caption: str
     draw: Callable[[ReportData], Drawn]
     concerns: Callable[[ReportData], bool] = lambda _: True
+    aggregate: bool = False
+
+    def drawn_from(self, data: ReportData) -> Drawn:
+        """Draw it from what the reader of a report may see of it."""
+        return self.draw(data.entire if self.aggregate else data)
 
     def worded(self, data: ReportData) -> FigureKind:
         """Return the same in the words of a report: tasks in place of criteria, where it is about a table."""
@@ -69,6 +88,10 @@ class Drawing:
         Where it was written.
     inline
         As a piece of a page, see `inline_svg`.
+    picture
+        As PNG, for a page that has no room for a large SVG; empty where it is small.
+    panels
+        What a page's script tells of it, see `podium.report.figures.alive`.
     reason
         Why there is none.
     """
@@ -78,6 +101,8 @@ class Drawing:
     name: str = ""
     files: tuple[Path, ...] = ()
     inline: str = ""
+    picture: bytes = b""
+    panels: Sequence[Mapping[str, Any]] = ()
     reason: str = ""
 
 
@@ -92,7 +117,7 @@ def draw(data: ReportData, *, only: Collection[str] | None = None) -> Iterator[t
         Names of figures; by default all.
     """
     for kind in _chosen(only):
-        yield kind, kind.draw(data)
+        yield kind, kind.drawn_from(data)
 
 
 def save_all(
@@ -122,39 +147,65 @@ def save_all(
         raise InputError(f"there is no format {unknown[0]!r}", advice=f"There are: {', '.join(FORMATS)}")
     chosen = [kind.worded(data) for kind in _chosen(only) if only is not None or kind.concerns(data)]
     place = RunFolder(folder.parent)
+    place.forget(lambda name: any(_belongs(name, folder.name, kind) for kind in chosen))
     drawings: list[Drawing] = []
+    if progress:
+        progress(0, len(chosen))
+    large = len(data.submissions) * len(data.cases) > MANY
+    contents: dict[str, bytes] = {}  # written at once, since each writing waits for the disk
     for done, kind in enumerate(chosen, 1):
-        place.forget(lambda name, kind=kind: _belongs(name, folder.name, kind))  # type: ignore[misc]
-        drawn = kind.draw(data)
-        if isinstance(drawn, Nothing):
-            drawings.append(Drawing(kind, reason=drawn.reason))
-        else:
-            for suffix, figure in drawn:
-                name = _file_name(kind, suffix, {drawing.name for drawing in drawings})
-                drawings.append(_written(kind, suffix, figure, name, place, folder.name, formats))
+        with drawing(), _uncollected():
+            drawn = kind.drawn_from(data)
+            if isinstance(drawn, Nothing):
+                drawings.append(Drawing(kind, reason=drawn.reason))
+            else:
+                waiting = list(drawn)
+                del drawn
+                while waiting:
+                    suffix, figure = waiting.pop(0)
+                    name = file_name(kind, suffix, {own.name for own in drawings})
+                    finished, files = _as_files(kind, suffix, figure, name, folder, formats)
+                    drawings.append(finished)
+                    contents |= files
+                    del figure
+                    if large:
+                        gc.collect()  # what one was drawn into is needed for the next
         if progress:
             progress(done, len(chosen))
+    place.add(contents)
     return drawings
 
 
-def _file_name(kind: FigureKind, suffix: str, taken: Collection[str]) -> str:
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Let nobody look for garbage meanwhile: a figure is a web of objects, and searching it is a sixth of the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def file_name(kind: FigureKind, suffix: str, taken: Collection[str]) -> str:
     """Return a name that no other figure has."""
     base = f"{kind.name}-{slug(suffix)}" if suffix else kind.name
     names = (base if number == 1 else f"{base}-{number}" for number in count(1))
     return next(name for name in names if name not in taken)
 
 
-def _written(
-    kind: FigureKind, suffix: str, figure: Figure, name: str, place: RunFolder, folder: str, formats: Collection[str]
-) -> Drawing:
-    svg = as_bytes(figure, "svg")
-    files = {
-        f"{folder}/{name}.{form}": svg if form == "svg" else as_bytes(figure, form)
-        for form in FORMATS
-        if form in formats
-    }
-    place.add(files)
-    return Drawing(kind, suffix, name, tuple(place.path / file for file in files), inline_svg(svg, name))
+def _as_files(
+    kind: FigureKind, suffix: str, figure: Figure, name: str, folder: Path, formats: Collection[str]
+) -> tuple[Drawing, dict[str, bytes]]:
+    contents = {form: as_bytes(figure, form) for form in FORMATS if form in {*formats, "svg"}}
+    inline = inline_svg(contents["svg"], name)
+    picture = contents.get("png", b"")
+    if len(inline) > LARGE and not picture:
+        picture = as_bytes(figure, "png", dots_per_inch=_DOTS_OF_PICTURE)
+    files = {f"{folder.name}/{name}.{form}": content for form, content in contents.items() if form in formats}
+    paths = tuple(folder.parent / file for file in files)
+    return Drawing(kind, suffix, name, paths, inline, picture, panels_of_figure(figure)), files
 
 
 def _belongs(name: str, folder: str, kind: FigureKind) -> bool:
@@ -196,6 +247,7 @@ _KINDS = (
         "diagonal belong to those who hold their place in most cases.",
         of_run.draw_ranking_heatmap,
         of_run.has_a_field,
+        aggregate=True,
     ),
     FigureKind(
         "places",
@@ -283,6 +335,7 @@ _KINDS = (
         "faster is worse, whoever is better is slower.",
         of_run.draw_accuracy_runtime,
         of_run.knows_runs,
+        aggregate=True,
     ),
     FigureKind(
         "people_band",
@@ -292,6 +345,7 @@ _KINDS = (
         "case.",
         of_run.draw_people_band,
         of_run.knows_runs,
+        aggregate=True,
     ),
     FigureKind(
         "case_heatmap",
@@ -307,6 +361,7 @@ _KINDS = (
         "higher. Near 1, two measures tell the same; near 0, each tells something of its own.",
         of_run.draw_metric_correlation,
         of_run.has_several_measures,
+        aggregate=True,
     ),
 )
 

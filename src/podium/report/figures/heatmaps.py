@@ -14,13 +14,13 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from podium.model import Direction, Floats, Role
+from podium.model import Direction, Floats, Role, shown_number
 from podium.report.figures._frame import (
-    WIDTH,
     as_matrix,
     case_ranks,
     correlation_map,
     drawn,
+    figure_width,
     frame,
     label_rows,
     limits,
@@ -30,7 +30,8 @@ from podium.report.figures._frame import (
     row_height,
     share_map,
 )
-from podium.report.style import ALARM, FAINT, GRID, INK, PAPER, SOFT, Look, shortened
+from podium.report.short_names import shortened
+from podium.report.style import ALARM, FAINT, GRID, INK, PAPER, SOFT, Look
 
 __all__ = ["case_heatmap", "metric_correlation", "ranking_heatmap"]
 
@@ -59,9 +60,8 @@ def ranking_heatmap(
     matrix = as_matrix(values, submissions)
     shown = looks_of(submissions, looks)
     teams = len(shown)
-    ranks = case_ranks(matrix, direction)
-    counts = np.stack([np.sum(ranks == place, axis=1) for place in range(1, teams + 1)], axis=1)
-    figure = Figure(figsize=(WIDTH, 0.85 + teams * row_height(teams)), layout="constrained")
+    counts = place_counts(matrix, direction)
+    figure = Figure(figsize=(figure_width(), 0.85 + teams * row_height(teams)), layout="constrained")
     axes = figure.subplots()
     most = max(int(counts.max()), 1)
     image = axes.imshow(
@@ -94,6 +94,12 @@ def ranking_heatmap(
         axes.vlines(edges + 0.5, -0.5, teams - 0.5, colors=PAPER, linewidths=1.2)
         axes.hlines(edges - 0.5, 0.5, teams + 0.5, colors=PAPER, linewidths=1.2)
     return figure
+
+
+def place_counts(matrix: Floats, direction: Direction) -> npt.NDArray[np.intp]:
+    """Return in how many cases each submission took each place, shape (submissions, places)."""
+    ranks = case_ranks(matrix, direction)
+    return np.stack([np.sum(ranks == place, axis=1) for place in range(1, len(matrix) + 1)], axis=1)
 
 
 @drawn
@@ -129,7 +135,10 @@ def case_heatmap(
     rows, count = matrix.shape
     order = difficulty(matrix, direction)
     matrix, broken = matrix[:, order], broken[:, order]
-    figure = Figure(figsize=(WIDTH, 0.95 + rows * row_height(rows)), layout="constrained")
+    names = [shortened(cases[index], 20) for index in order] if count <= 40 else []
+    below = 1.15 + 0.06 * max(map(len, names), default=0)  # of few rows, too
+    height = max(0.95 + rows * row_height(rows), below, 0.8 + 0.07 * len(label))  # inches: the label stands upright
+    figure = Figure(figsize=(figure_width(), height), layout="constrained")
     axes = figure.subplots()
     known = matrix[np.isfinite(matrix) & ~broken]
     competing = np.array([look.role is Role.COMPETITOR for look in shown])[:, None]
@@ -140,16 +149,15 @@ def case_heatmap(
         low, high = limits([low, high], margin=0.5)
     colours = colormaps["cividis" if direction is Direction.HIGHER else "cividis_r"].with_extremes(bad=GRID)
     scale = Normalize(float(low), float(high))
-    pixels = colours(scale(np.ma.masked_invalid(np.clip(matrix, low, high))))
-    pixels[broken] = to_rgba(ALARM)
+    pixels = colours(scale(np.ma.masked_invalid(np.clip(matrix, low, high))), bytes=True)
+    pixels[broken] = np.multiply(to_rgba(ALARM), 255).round()
     axes.imshow(pixels, aspect="auto", interpolation="none", extent=(-0.5, count - 0.5, rows - 0.5, -0.5), zorder=1)
     if broken.any() and count <= 80:
         y, x = np.nonzero(broken)
         axes.scatter(x, y, s=12, marker="x", c="#fefefe", linewidths=0.9, zorder=2)
     label_rows(axes, shown)
     axes.set_ylim(rows - 0.5, -0.5)
-    if count <= 40:
-        names = [shortened(cases[index], 20) for index in order]
+    if names:
         axes.set_xticks(range(count), names, rotation=90, fontsize=min(7.0, 260 / max(count, 1)))
     else:
         axes.set_xticks([])
@@ -161,7 +169,7 @@ def case_heatmap(
         ax=axes,
         pad=0.015,
         aspect=30,
-        shrink=min(1.0, 2.2 / (rows * row_height(rows))),
+        shrink=min(1.0, 2.2 / (height - 0.95)),
         label=label,
         extend=_extended(known, low, high),
     )
@@ -219,16 +227,15 @@ def metric_correlation(values: npt.ArrayLike, *, labels: Sequence[str], directio
     count = len(labels)
     side = float(np.clip(0.42 * count, 1.5, 5.0))
     names = 0.065 * max(len(label) for label in labels)  # inches, nearly
-    figure = Figure(figsize=(min(WIDTH, side + names + 1.5), side + 0.6), layout="constrained")
+    figure = Figure(figsize=(min(figure_width(), side + names + 1.5), side + 0.6), layout="constrained")
     axes = figure.subplots()
     image = axes.imshow(
         np.ma.masked_invalid(matrix), cmap=correlation_map(), vmin=-1, vmax=1, interpolation="none", aspect="auto"
     )
-    size = float(np.clip(60 / count, 4.5, 8))
+    size = float(np.clip(60 / count, 6.0, 8))
     for (row, column), number in np.ndenumerate(matrix):
-        text = "–" if np.isnan(number) else f"{number:.2f}".replace("-", "−")
         colour = "#fefefe" if abs(number) > 0.75 else INK
-        axes.text(column, row, text, ha="center", va="center", fontsize=size, color=colour)
+        axes.text(column, row, shown_number(number, 2), ha="center", va="center", fontsize=size, color=colour)
     axes.tick_params(length=0)
     axes.xaxis.tick_top()
     axes.set_xticks(range(count), [str(number + 1) for number in range(count)])

@@ -12,6 +12,7 @@ from podium.ranking import AVERAGE_RANK, CriterionPlaces, criterion_distances
 from podium.report.characterisation import characterise, criteria_of, judged_by
 from podium.report.data import ReportData
 from podium.report.figures import by_criterion
+from podium.report.figures.alive import points
 from podium.report.figures.of_run import Drawn, Nothing, has_a_field
 
 if TYPE_CHECKING:
@@ -73,6 +74,22 @@ def draw_consensus(data: ReportData) -> Drawn:
         criterion=data.called.criterion,
         looks=data.looks,
     )
+    titles = [judged_by(data, own).title for own in criteria]
+    spots = [
+        (float(rank), row, f"rank {rank:g} in {', '.join(t for t, r in zip(titles, own, strict=True) if r == rank)}")
+        for row, own in enumerate(ranks.T)
+        for rank in np.unique(own[np.isfinite(own)])
+    ]
+    spots += [(float(mean), row, f"average rank {mean:.4g}") for row, mean in enumerate(average)]
+    teams = [data.submissions.index(name) for name in data.competitors]
+    points(
+        figure.axes[0],
+        np.array([x for x, _, _ in spots]),
+        np.array([float(row) for _, row, _ in spots]),
+        teams=[teams[row] for _, row, _ in spots],
+        says=[text for _, _, text in spots],
+        measured="",
+    )
     return [("", figure)]
 
 
@@ -129,5 +146,7 @@ def draw_dendrogram(data: ReportData) -> Drawn:
     criteria = criteria_of(data)
     if len(criteria) < 3:
         return Nothing(f"There are only two {data.called.criteria}, so there is nothing to group.")
-    labels = [judged_by(data, own).title for own in criteria]
-    return [("", by_criterion.dendrogram(criterion_distances(criteria), labels=labels))]
+    distances = criterion_distances(criteria)
+    if not distances.any():
+        return Nothing(f"All {data.called.criteria} give the same ranking.")
+    return [("", by_criterion.dendrogram(distances, labels=[judged_by(data, own).title for own in criteria]))]

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from podium.model import Column, Direction, Floats, Measure, Purpose, Role
+from podium.model import Column, Direction, Floats, Measure, Purpose, Role, shown_level
 from podium.ranking import counted_seconds
 from podium.report.data import ReportData
 from podium.report.figures import against_people, cases, heatmaps, ranks, values
+from podium.report.figures._frame import case_ranks
+from podium.report.figures.alive import orders, points, tell
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = ["Drawn", "Nothing", "has_a_field", "has_several_measures", "knows_runs"]
@@ -22,6 +25,8 @@ PANELS = 4
 """Side by side in one figure."""
 MOST_COLUMNS = 16
 """Of a leaderboard, in forest plots."""
+MOST_COUNTED = 60
+"""Submissions whose places within cases are told cell by cell; of more, the numbers would fill the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,8 @@ def has_several_measures(data: ReportData) -> bool:
 
 def _per_measure(data: ReportData, drawn: Callable[[Measure], Figure], *, ranked: bool = False) -> Drawn:
     """Draw a figure for every measure."""
+    if not data.seen or (ranked and not set(data.competitors) <= set(data.seen)):
+        return Nothing("It shows single cases, which are not public.")
     if ranked and not data.competitors:
         return Nothing("Nobody is ranked.")
     if not data.measures:
@@ -58,68 +65,87 @@ def _per_measure(data: ReportData, drawn: Callable[[Measure], Figure], *, ranked
     return [(measure.title, drawn(measure)) for measure in data.measures]
 
 
+def _told_cases(data: ReportData, measure: Measure) -> dict[str, Any]:
+    """Return which values of the page are the points of a figure; cases only where they are not all."""
+    chosen = data.cases_of(measure).tolist()
+    own = {} if len(chosen) == len(data.cases) else {"cases": chosen}
+    return {"measure": data.measures.index(measure), **own}
+
+
 def draw_dots_and_boxes(data: ReportData) -> Drawn:
     """Draw every case, one figure a measure."""
-    return _per_measure(
-        data,
-        lambda measure: cases.dots_and_boxes(
-            data.values(measure)[:, data.cases_of(measure)],
-            submissions=data.submissions,
+
+    def drawn(measure: Measure) -> Figure:
+        figure = cases.dots_and_boxes(
+            data.values(measure, data.seen)[:, data.cases_of(measure)],
+            submissions=data.seen,
             label=measure.label,
-            failed=data.failed(measure)[:, data.cases_of(measure)],
+            failed=data.failed(measure, data.seen)[:, data.cases_of(measure)],
             failed_word=data.called.failed,
             looks=data.looks,
-        ),
-    )
+        )
+        tell(figure.axes[0], "dots", **_told_cases(data, measure))
+        return figure
+
+    return _per_measure(data, drawn)
 
 
 def draw_podium_plot(data: ReportData) -> Drawn:
     """Draw who took which place in each case, one figure a measure."""
     names = data.competitors
-    return _per_measure(
-        data,
-        lambda measure: cases.podium_plot(
-            data.values(measure, names)[:, data.cases_of(measure)],
-            submissions=names,
-            direction=measure.direction,
-            label=measure.label,
-            looks=data.looks,
-        ),
-        ranked=True,
-    )
+    teams = [data.submissions.index(name) for name in names]
+
+    def drawn(measure: Measure) -> Figure:
+        matrix = data.values(measure, names)[:, data.cases_of(measure)]
+        figure = cases.podium_plot(
+            matrix, submissions=names, direction=measure.direction, label=measure.label, looks=data.looks
+        )
+        order = orders(case_ranks(matrix, measure.direction), cases.PLACES)
+        tell(figure.axes[0], "podium", teams=teams, orders=order, **_told_cases(data, measure))
+        return figure
+
+    return _per_measure(data, drawn, ranked=True)
 
 
 def draw_ranking_heatmap(data: ReportData) -> Drawn:
     """Draw how often each took each place, one figure a measure."""
     names = data.competitors
-    return _per_measure(
-        data,
-        lambda measure: heatmaps.ranking_heatmap(
-            data.values(measure, names)[:, data.cases_of(measure)],
-            submissions=names,
-            direction=measure.direction,
-            label=measure.label,
-            looks=data.looks,
-        ),
-        ranked=True,
-    )
+    teams = [data.submissions.index(name) for name in names]
+
+    def drawn(measure: Measure) -> Figure:
+        matrix = data.values(measure, names)[:, data.cases_of(measure)]
+        figure = heatmaps.ranking_heatmap(
+            matrix, submissions=names, direction=measure.direction, label=measure.label, looks=data.looks
+        )
+        if len(names) <= MOST_COUNTED:
+            counts = heatmaps.place_counts(matrix, measure.direction)
+            tell(figure.axes[0], "counts", teams=teams, counts=counts.tolist())
+        return figure
+
+    return _per_measure(data, drawn, ranked=True)
 
 
 def draw_case_heatmap(data: ReportData) -> Drawn:
     """Draw every result as a cell, one figure a measure."""
-    return _per_measure(
-        data,
-        lambda measure: heatmaps.case_heatmap(
-            data.values(measure)[:, data.cases_of(measure)],
-            submissions=data.submissions,
-            cases=[data.cases[index] for index in data.cases_of(measure)],
+
+    def drawn(measure: Measure) -> Figure:
+        own = data.cases_of(measure)
+        matrix = data.values(measure, data.seen)[:, own]
+        figure = heatmaps.case_heatmap(
+            matrix,
+            submissions=data.seen,
+            cases=[data.cases[index] for index in own],
             direction=measure.direction,
             label=measure.label,
-            failed=data.failed(measure)[:, data.cases_of(measure)],
+            failed=data.failed(measure, data.seen)[:, own],
             failed_word=data.called.failed,
             looks=data.looks,
-        ),
-    )
+        )
+        order = own[heatmaps.difficulty(matrix, measure.direction)].tolist()
+        tell(figure.axes[0], "cells", **_told_cases(data, measure) | {"cases": order})
+        return figure
+
+    return _per_measure(data, drawn)
 
 
 def draw_metric_correlation(data: ReportData) -> Drawn:
@@ -132,6 +158,10 @@ def draw_metric_correlation(data: ReportData) -> Drawn:
     table = np.stack([data.values(measure) for measure in measures])
     if (np.isfinite(table).sum(axis=0) < 2).all():
         return Nothing(f"No two {data.called.criteria} have a case in common.")
+    varying = sum(np.unique(row[np.isfinite(row)]).size > 1 for row in table)
+    if varying < 2:
+        which = "Only one measure tells results apart" if varying else "All results are the same"
+        return Nothing(f"{which}, so there is nothing to agree about.")
     return [
         (
             "",
@@ -153,21 +183,20 @@ def draw_blob_plot(data: ReportData) -> Drawn:
     """Draw places in resamples."""
     if data.assessment is None:
         return Nothing(data.unassessed)
+    if len(data.competitors) < 2:
+        return Nothing("There is only one competitor, who is first in every resample.")
     stability, confidence = data.assessment.stability, data.assessment.confidence
     order = _order(data, stability.submissions)
     intervals = [(confidence.ranks[index].best, confidence.ranks[index].worst) for index in order]
-    return [
-        (
-            "",
-            ranks.blob_plot(
-                stability.places[:, order],
-                submissions=data.competitors,
-                intervals=intervals,
-                level=confidence.level,
-                looks=data.looks,
-            ),
-        )
-    ]
+    figure = ranks.blob_plot(
+        stability.places[:, order],
+        submissions=data.competitors,
+        intervals=intervals,
+        level=confidence.level,
+        looks=data.looks,
+    )
+    tell(figure.axes[0], "shares", teams=[data.submissions.index(name) for name in data.competitors])
+    return [("", figure)]
 
 
 def draw_lines_over_schemes(data: ReportData) -> Drawn:
@@ -180,11 +209,24 @@ def draw_lines_over_schemes(data: ReportData) -> Drawn:
     order = _order(data, other.submissions)
     if not other.alternatives:
         return Nothing("There is no other rule to compare with.")
+    if all((alternative.places == 1).all() for alternative in other.alternatives) and (other.published == 1).all():
+        return Nothing("Everybody shares first place by every rule.")
     places = {"as published": other.published[order]} | {
         alternative.name: alternative.places[order] for alternative in other.alternatives
     }
     tau = {alternative.name: alternative.tau for alternative in other.alternatives}
-    return [("", ranks.lines_over_schemes(places, submissions=data.competitors, tau=tau, looks=data.looks))]
+    figure = ranks.lines_over_schemes(places, submissions=data.competitors, tau=tau, looks=data.looks)
+    matrix = np.stack(list(places.values()), axis=1)
+    teams = [data.submissions.index(name) for name in data.competitors]
+    points(
+        figure.axes[0],
+        ranks.side_by_side(matrix).ravel(),
+        np.tile(np.arange(float(len(places))), len(teams)),
+        teams=np.repeat(teams, len(places)).tolist(),
+        says=[f"{rule}: place {place:g}" for row in matrix for rule, place in zip(places, row, strict=True)],
+        measured="",
+    )
+    return [("", figure)]
 
 
 def draw_tau_violin(data: ReportData) -> Drawn:
@@ -220,6 +262,9 @@ def draw_significance_map(data: ReportData) -> Drawn:
     groups = {"": confidence.pairs} if len(confidence.pairs) == 1 else {"all criteria": confidence.pairs}
     if len(confidence.pairs) > 1:
         groups |= {pair.criterion.measure.title: (pair,) for pair in confidence.pairs}
+    alpha = 1 - confidence.level
+    if not any((pair.adjusted[order] < alpha).any() for pair in confidence.pairs):
+        return Nothing(f"No test tells any two competitors apart at {shown_level(confidence.level)} confidence.")
     return [
         (
             suffix,
@@ -228,7 +273,7 @@ def draw_significance_map(data: ReportData) -> Drawn:
                 [pair.difference[order] for pair in pairs],
                 submissions=data.competitors,
                 directions=[pair.criterion.measure.direction for pair in pairs],
-                alpha=1 - confidence.level,
+                alpha=alpha,
                 looks=data.looks,
             ),
         )
@@ -257,13 +302,42 @@ def draw_forest_plot(data: ReportData) -> Drawn:
             for place, name in enumerate(shown):
                 if name in where:
                     intervals = confidence.columns[column.name]
-                    low[row, place], high[row, place] = intervals.low[where[name]], intervals.high[where[name]]
+                    # What lies beyond the values that there can be means nothing.
+                    ends = intervals.low[where[name]], intervals.high[where[name]]
+                    bounds = column.measure.minimum, column.measure.maximum
+                    low[row, place], high[row, place] = (e if np.isinf(e) else np.clip(e, *bounds) for e in ends)
         labels = [column.measure.label for column in columns]
-        suffix = f"{start // PANELS + 1}" if len(names) > PANELS else ""
-        figures.append(
-            (suffix, values.forest_plot(estimate, low, high, submissions=shown, labels=labels, looks=data.looks))
-        )
+        suffix = _span([column.measure.title for column in columns]) if len(names) > PANELS else ""
+        figure = values.forest_plot(estimate, low, high, submissions=shown, labels=labels, looks=data.looks)
+        for row, column in enumerate(columns):
+            _told_intervals(figure.axes[row], data, shown, column.measure, estimate[row], low[row], high[row])
+        figures.append((suffix, figure))
     return figures
+
+
+def _told_intervals(
+    axes: Axes,
+    data: ReportData,
+    shown: Sequence[str],
+    measure: Measure,
+    middle: Floats,
+    low: Floats,
+    high: Floats,
+) -> None:
+    """Say the value and the interval of each row."""
+    says = []
+    for value, *ends in zip(middle.tolist(), low.tolist(), high.tolist(), strict=True):
+        known = not np.isnan(ends).any()
+        interval = f" ({measure.shown(ends[0])} to {measure.shown(ends[1])})" if known else ""
+        says.append(f"{measure.label}: {measure.shown(value)}{interval}")
+    teams = [data.submissions.index(name) for name in shown]
+    rows = np.arange(len(shown), dtype=np.float64)
+    points(axes, middle, rows, teams=teams, says=says, measured="x", criterion=measure.title)
+
+
+def _span(titles: Sequence[str]) -> str:
+    """Name some panels by the first and the last."""
+    return titles[0] if len(titles) == 1 else f"{titles[0]} … {titles[-1]}"
 
 
 def draw_accuracy_runtime(data: ReportData) -> Drawn:
@@ -284,20 +358,25 @@ def draw_accuracy_runtime(data: ReportData) -> Drawn:
     columns = [column for column in scores.criteria if tells_accuracy(column)]
     columns = columns or [column for column in scores.columns if tells_accuracy(column)][:1]
     places = [data.rule.submissions.index(name) for name in data.submissions]
-    return [
-        (
-            column.measure.title if len(columns) > 1 else "",
-            values.accuracy_runtime(
-                mean,
-                column.values[0, places],
-                submissions=data.submissions,
-                direction=column.measure.direction,
-                label=column.measure.label,
-                looks=data.looks,
-            ),
+
+    def drawn(column: Column) -> Figure:
+        measure, own = column.measure, column.values[0, places]
+        figure = values.accuracy_runtime(
+            mean,
+            own,
+            submissions=data.submissions,
+            direction=measure.direction,
+            label=measure.label,
+            looks=data.looks,
         )
-        for column in columns
-    ] or Nothing("No column of the leaderboard stands for accuracy alone.")
+        pairs = zip(own.tolist(), mean.tolist(), strict=True)
+        says = [f"{measure.label}: {measure.shown(value)}, {seconds:.3g} s per case" for value, seconds in pairs]
+        everyone = range(len(data.submissions))
+        points(figure.axes[0], mean, own, teams=everyone, says=says, measured="xy", named=True)
+        return figure
+
+    figures = [(column.measure.title if len(columns) > 1 else "", drawn(column)) for column in columns]
+    return figures or Nothing("No column of the leaderboard stands for accuracy alone.")
 
 
 def draw_people_band(data: ReportData) -> Drawn:
@@ -323,7 +402,10 @@ def draw_people_band(data: ReportData) -> Drawn:
             )
             for measure in chosen
         ]
-        suffix = f"{start // (PANELS - 1) + 1}" if len(measures) > PANELS - 1 else ""
+        suffix = _span([measure.title for measure in chosen]) if len(measures) > PANELS - 1 else ""
         labels = [measure.label for measure in chosen]
-        figures.append((suffix, against_people.people_band(bands, submissions=shown, labels=labels, looks=data.looks)))
+        figure = against_people.people_band(bands, submissions=shown, labels=labels, looks=data.looks)
+        for axes, band, measure in zip(figure.axes, bands, chosen, strict=True):
+            _told_intervals(axes, data, shown, measure, band.mean, band.low, band.high)
+        figures.append((suffix, figure))
     return figures

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,16 +13,18 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from podium.model import Direction, Floats, InputError, shown_level
+from podium.model import Direction, Floats, InputError, shown_level, shown_number
 from podium.report.figures._frame import (
-    WIDTH,
     as_matrix,
     drawn,
+    figure_width,
     frame,
     guides,
     label_columns,
     label_rows,
     looks_of,
+    most_inches,
+    narrow,
     place_axis,
     row_height,
     share_map,
@@ -60,7 +63,7 @@ def blob_plot(
     most = max(teams, int(np.nanmax(drawn_places, initial=1)))
     shares = np.stack([np.mean(drawn_places == place, axis=1) for place in range(1, most + 1)], axis=1)
     height = row_height(teams)
-    figure = Figure(figsize=(WIDTH, 1.15 + teams * height), layout="constrained")
+    figure = Figure(figsize=(figure_width(), 1.15 + teams * height), layout="constrained")
     axes = figure.subplots()
     guides(axes, teams)
     if intervals is not None:
@@ -72,7 +75,7 @@ def blob_plot(
     spans = [[(a, row), (b, row)] for row, (a, b) in enumerate(zip(low, high, strict=True))]
     axes.add_collection(LineCollection(spans, colors=colours, linewidths=1.1, zorder=2, label="spans"), autolim=False)
     row, place = np.nonzero(shares)
-    room = min(height, 1.7 * (WIDTH - 2.2) / most) * 72  # of a whole row, in points
+    room = min(height, 1.7 * (figure_width() - 2.2) / most) * 72  # of a whole row, in points
     largest = float(np.clip(room * 0.92, 3.5, 20)) ** 2
     sizes = np.maximum(largest * shares[row, place], 0.8)
     axes.scatter(
@@ -107,7 +110,12 @@ def blob_plot(
     handles.append(Line2D([], [], color=SOFT, linewidth=1.1, label="95 % of resamples"))
     extra = [Patch(color=GRID, label=f"true place, {shown_level(level)} sure")] if intervals is not None else []
     figure.legend(
-        handles=[*handles, *extra], loc="outside upper left", ncols=len(handles) + 1, handletextpad=0.9, borderpad=0.8
+        handles=[*handles, *extra],
+        loc="outside upper left",
+        ncols=3 if narrow() else len(handles) + 1,
+        handletextpad=0.9,
+        borderpad=0.8,
+        labelspacing=1.2 if narrow() else 0.5,
     )
     return figure
 
@@ -138,28 +146,35 @@ def lines_over_schemes(
     shown = looks_of(submissions, looks)
     teams = len(shown)
     height = 0.27 if len(rules) < 30 else 0.21
-    wide = float(np.clip(3.2 + 0.13 * teams, WIDTH, 11))
+    wide = float(np.clip(3.2 + 0.13 * teams, figure_width(), most_inches()))
     figure = Figure(figsize=(wide, 1.1 + (len(rules) + 1) * height), layout="constrained")
     axes = figure.subplots()
-    x = np.column_stack([np.arange(1.0, teams + 1), _side_by_side(matrix)])
+    x = np.column_stack([np.arange(1.0, teams + 1), side_by_side(matrix)])
     y = np.arange(-1.0, len(rules))
+    for row, column in enumerate(matrix.T):
+        for place, count in zip(*np.unique(column[~np.isnan(column)], return_counts=True), strict=True):
+            if count > 1:  # a bar below those who share a place
+                axes.hlines(row, place, place + count - 1, colors=FAINT, linewidths=5, zorder=1, capstyle="round")
     axes.hlines(y[1:], 0.5, teams + 0.5, colors=GRID, linewidths=0.6, zorder=0)
     order = sorted(range(teams), key=lambda index: (shown[index].highlighted, -index))
-    lines, colours, widths = [], [], []
-    for index in order:
-        for known in _runs(x[index]):
-            lines.append(np.column_stack([x[index, known], y[known]]))
-            colours.append(shown[index].colour)
-            widths.append(1.9 if shown[index].highlighted else 0.8)
-    axes.add_collection(
-        LineCollection(lines, colors=colours, linewidths=widths, zorder=2, label="lines"), autolim=False
-    )
     for index in order:
         look = shown[index]
-        if look.highlighted:
-            axes.scatter(
-                x[index, 1:], y[1:], s=22, c=look.colour, marker=look.marker, linewidths=0.5, edgecolors=PAPER, zorder=3
-            )
+        style: dict[str, Any] = {"color": look.colour, "gid": f"team-{look.index}"}
+        wide = 1.9 if look.highlighted else 1.0
+        for known in _runs(x[index]):
+            axes.plot(x[index, known], y[known], linewidth=wide, zorder=2, label="lines", **style)
+        axes.plot(
+            x[index, 1:],
+            y[1:],
+            linestyle="",
+            marker=look.marker,
+            markersize=4.7 if look.highlighted else 3.4,
+            markeredgewidth=0.5,
+            markeredgecolor=PAPER,
+            zorder=3,
+            label="marks",
+            **style,
+        )
     axes.set_xlim(0.3, teams + 0.7)
     axes.set_ylim(len(rules) - 0.5, -1.0)
     axes.set_yticks(range(len(rules)), [_sentence(rule) for rule in rules])
@@ -172,10 +187,10 @@ def lines_over_schemes(
         rotation=60 if few else 90,
         rotation_mode="anchor" if few else "default",
         ha="left" if few else "center",
-        fontsize=float(np.clip(240 / teams, 5.0, 8)),
+        fontsize=float(np.clip(240 / teams, 6.0, 8)),
     )
     for look, text in zip(shown, axes.get_xticklabels(), strict=True):
-        text.set_color(INK if look.highlighted else SOFT)
+        text.set_gid(f"team-{look.index}")
     for spine in axes.spines.values():
         spine.set_visible(False)
     _beside(axes, matrix, rules, tau)
@@ -186,11 +201,13 @@ def _beside(axes: Axes, matrix: Floats, rules: Sequence[str], tau: Mapping[str, 
     """Write τ at the end of each row, and mark where somebody else is first."""
     first = matrix[:, 0] == 1
     for row, rule in enumerate(rules):
-        other = bool(((matrix[:, row] == 1) & ~first).any())
+        now = matrix[:, row] == 1
+        other = bool((first & ~now).any() and (now & ~first).any())
+        shared = bool((now & ~first).any()) and not other
         number = (tau or {}).get(rule)
-        text = "" if number is None else "undefined" if np.isnan(number) else f"{number:.2f}".replace("-", "−")
+        text = "" if number is None else "no order" if np.isnan(number) else shown_number(number, 2)
         axes.annotate(
-            text + ("  another winner" if other else ""),
+            text + ("  another winner" if other else "  shared" if shared else ""),
             (1, row),
             xytext=(5, 0),
             xycoords=axes.get_yaxis_transform(),
@@ -214,14 +231,13 @@ def _beside(axes: Axes, matrix: Floats, rules: Sequence[str], tau: Mapping[str, 
         )
 
 
-def _side_by_side(places: Floats) -> Floats:
-    """Return positions in which those who share a place stand beside one another, within a third of it."""
+def side_by_side(places: Floats) -> Floats:
+    """Return positions in which those who share a place stand beside one another: 1, 1, 3 becomes 1, 2, 3."""
     moved = places.copy()
     for rule, column in enumerate(places.T):
         for place in np.unique(column[~np.isnan(column)]):
             members = np.flatnonzero(column == place)
-            if len(members) > 1:
-                moved[members, rule] += np.linspace(-0.33, 0.33, len(members))
+            moved[members, rule] += np.arange(len(members))
     return moved
 
 
@@ -247,7 +263,7 @@ def tau_violin(groups: Mapping[str, npt.ArrayLike]) -> Figure:
     if not groups:
         raise InputError("there is nothing to draw")
     count = len(groups)
-    figure = Figure(figsize=(WIDTH, 0.75 + 0.85 * count), layout="constrained")
+    figure = Figure(figsize=(figure_width(), 0.75 + 0.85 * count), layout="constrained")
     axes = figure.subplots()
     lowest = 1.0
     for row, values in enumerate(groups.values()):
@@ -259,7 +275,7 @@ def tau_violin(groups: Mapping[str, npt.ArrayLike]) -> Figure:
             lowest = min(lowest, float(known.min()))
             _violin(axes, known, row)
             word = "median" if known.min() < known.max() else "all"
-            note = f"{word} {np.median(known):.2f}".replace("-", "−") + (f"\n{note}" if note else "")
+            note = f"{word} {shown_number(float(np.median(known)), 2)}" + (f"\n{note}" if note else "")
         axes.annotate(
             note,
             (1, row),
@@ -277,7 +293,7 @@ def tau_violin(groups: Mapping[str, npt.ArrayLike]) -> Figure:
     axes.set_xlim(max(-1.03, min(lowest - 0.1, 0.75)), 1.03)
     axes.spines["left"].set_visible(False)
     axes.grid(visible=True, axis="x")
-    axes.set_xlabel("Kendall's τ to the published ranking; 1: the same order")
+    axes.set_xlabel(f"Kendall's τ to the published ranking;{chr(10) if narrow() else ' '}1: the same order")
     return figure
 
 
@@ -341,7 +357,8 @@ def significance_map(
         counts = np.sum((p < alpha) & (sign * gap > 0), axis=0)
     side = max(1.6, teams * min(row_height(teams), 6.3 / teams if teams > 12 else 0.34))
     names = 0.009 * text_size(teams) * max(len(look.label) for look in shown)  # inches, nearly
-    figure = Figure(figsize=(min(WIDTH, max(side + names + 0.6, 3.6)), side + names + 0.6), layout="constrained")
+    wide = min(figure_width(), max(side + names + 0.6, 3.6))
+    figure = Figure(figsize=(wide, side + names + 0.6), layout="constrained")
     axes = figure.subplots()
     places = np.array([np.inf if look.place is None else look.place for look in shown])
     with np.errstate(invalid="ignore"):
@@ -368,6 +385,8 @@ def significance_map(
     if criteria > 1:
         what += f"; darker: by more of the {criteria} criteria"
     handles = [Patch(color=ACCENT, label=what)]
+    if not counts.any():
+        handles = [Patch(color=PAPER, label=f"nobody is significantly better than anybody (p < {alpha:.2g})")]
     if against.any():
         handles.append(Patch(color=ALARM, label="against the order of the board"))
     figure.legend(handles=handles, loc="outside lower left", ncols=1)

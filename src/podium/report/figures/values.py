@@ -13,13 +13,15 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 
 from podium.model import Direction, Floats, InputError, Role
 from podium.report.figures._frame import (
-    WIDTH,
     Bools,
     drawn,
+    figure_width,
     label_rows,
     limits,
     looks_of,
+    marks,
     measure_axis,
+    narrow,
     nudged,
     oriented,
 )
@@ -92,7 +94,7 @@ def accuracy_runtime(
     if time.shape != (len(shown),) or good.shape != time.shape:
         raise InputError(f"there are {time.shape} times and {good.shape} values of {len(shown)} submissions")
     known = np.isfinite(time) & np.isfinite(good)
-    figure = Figure(figsize=(WIDTH, 4.4), layout="constrained")
+    figure = Figure(figsize=(figure_width(), 3.2 if narrow() else 4.4), layout="constrained")
     axes = figure.subplots()
     front = pareto_front(time, oriented(good, direction), among=known & competing(shown))
     _time_axis(axes, time[known])
@@ -110,13 +112,15 @@ def accuracy_runtime(
     for index in np.flatnonzero(known).tolist():
         look = shown[index]
         ranked = look.role is Role.COMPETITOR
-        axes.scatter(
+        marks(
+            axes,
             time[index],
             good[index],
             label=submissions[index],
-            s=42 if index in front else 28,
+            gid=f"team-{look.index}",
+            size=42 if index in front else 28,
             marker=look.marker if ranked else "D",
-            c=look.colour if ranked else PAPER,
+            facecolors=look.colour if ranked else PAPER,
             edgecolors=INK if index in front else look.colour,
             linewidths=1.0,
             zorder=4 if look.highlighted else 3,
@@ -137,7 +141,7 @@ def accuracy_runtime(
     handles = [Line2D([], [], color=INK, linewidth=1.0, label="nobody is both better and faster")]
     if untimed.size:
         handles.append(Line2D([], [], color=SOFT, marker="_", linestyle="", markersize=9, label="no time reported"))
-    figure.legend(handles=handles, loc="outside upper left", ncols=2)
+    figure.legend(handles=handles, loc="outside upper left", ncols=1 if narrow() else 2)
     return figure
 
 
@@ -205,8 +209,9 @@ def _names(axes: Axes, x: Floats, y: Floats, chosen: Sequence[int], shown: Seque
             ha="right" if flipped else "left",
             va="bottom",
             fontsize=7,
-            color=INK if look.highlighted or look.focus else SOFT,
+            color=INK,
             zorder=5,
+            gid=f"team-{look.index}",
         )
 
 
