@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PEERS ?= peers
 BOTH_CORES := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-all quick lint bench soak clean browser walls containers fuzz
+.PHONY: demo test test-all quick lint bench soak clean browser walls containers fuzz release-notes
 
 demo: $(VENV)/.base
 	$(BIN)/podium demo
@@ -51,6 +51,11 @@ bench: $(VENV)/.dev-peers $(VENV)-panoptica/.made
 INPUTS ?= 100000
 fuzz: $(VENV)/.dev
 	$(BIN)/python tests/fuzz/run.py --inputs $(INPUTS)
+
+# What CHANGELOG.md says of the version that this is.
+release-notes:
+	@awk -v version="$$(sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)" \
+		'/^## / { own = ($$2 == version) } own' CHANGELOG.md
 
 # Panoptica needs older versions of NumPy and cc3d than Podium is tested with: it gets an environment of its own.
 $(VENV)-panoptica/.made:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from math import floor, log10
 from typing import Any
 
 PEAK_MB = "next(int(line.split()[1]) / 1024 for line in open('/proc/self/status') if line.startswith('VmHWM'))"
@@ -38,6 +39,12 @@ class Row:
         """Return everything, with the ratios."""
         ratios = {other: {"ratio": self.ratio(other), "reached": self.reached(other)} for other in self.others}
         return asdict(self) | {"ratios": ratios}
+
+
+def plain(number: float) -> str:
+    """Return a number with three digits or all before the point, and never with an exponent: 0.0123, 1.82, 1,820."""
+    digits = max(2 - floor(log10(abs(number))), 0) if number else 0
+    return f"{number:,.{digits}f}"
 
 
 def best_of(

@@ -10,10 +10,8 @@ from __future__ import annotations
 import json
 import os
 import platform
-import subprocess
 import sys
 import tempfile
-import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -34,10 +32,11 @@ import raters
 import report
 import scale
 import SimpleITK
+import start
 import trackrad
 import tusrec
 from cases import Case, kits21_cases
-from harness import Row, best_of
+from harness import Row, best_of, plain
 from isal import isal_zlib
 from rich.console import Console
 from rich.table import Table
@@ -216,32 +215,6 @@ def displacements(folder: Path) -> list[Row]:
     return [Row(name, times.pop("podium"), times, targets={"reading the file": ("≤", 2.0)})]
 
 
-def start_up(case: Case) -> list[Row]:
-    """Measure `podium --help`, and what the first comparison on a machine takes more than the second."""
-
-    def run(*arguments: str, cache: str | None = None) -> float:
-        environment = os.environ | ({"NUMBA_CACHE_DIR": cache} if cache else {})
-        start = time.perf_counter()
-        subprocess.run([sys.executable, "-m", "podium", *arguments], env=environment, capture_output=True, check=True)
-        return time.perf_counter() - start
-
-    compare = ("compare", str(case.reference), str(case.prediction))
-    with tempfile.TemporaryDirectory() as cache:
-        first = run(*compare, cache=cache)
-        second = min(run(*compare, cache=cache) for _ in range(3))
-    helped = min(run("--help") for _ in range(5))
-    return [
-        Row("podium --help", helped, {"allowed": 0.3}, unit="s", targets={"allowed": ("≤", 1.0)}),
-        Row(
-            "first call ever, beyond the second",
-            first - second,
-            {"allowed": 20.0},
-            unit="s",
-            targets={"allowed": ("≤", 1.0)},
-        ),
-    ]
-
-
 def total(what: str, rows: list[Row]) -> Row:
     """Add up the times of several rows."""
     others = {name: sum(row.others[name] for row in rows) for name in rows[0].others}
@@ -259,9 +232,9 @@ def show(rows: list[Row], console: Console) -> None:
             mark = {True: "[green]reached[/]", False: "[red]missed[/]", None: ""}[row.reached(other)]
             table.add_row(
                 row.what if place == 0 else "",
-                f"{row.ours:.3g} {row.unit}" if place == 0 else "",
+                f"{plain(row.ours)} {row.unit}" if place == 0 else "",
                 other,
-                f"{taken:.4g} {row.unit}",
+                f"{plain(taken)} {row.unit}",
                 f"{row.ratio(other):.2f}×",
                 f"{sign} {number:g}×" if sign else "",
                 mark,
@@ -294,7 +267,7 @@ def main() -> None:
             "report": report.rows,
             "scale": lambda: scale.rows(cases, folder),
             "algorithms": algorithms.rows,
-            "start_up": lambda: start_up(cases[-1]),
+            "start": lambda: start.rows(cases[-1]),
         }
         rows = []
         for part in sys.argv[1:] or parts:

@@ -24,6 +24,10 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("podium")
 
+# Without a GPU, Triton's kernels are run by its interpreter; it must be told before anything imports it.
+if not list(Path("/dev").glob("nvidia[0-9]*")):
+    os.environ["TRITON_INTERPRET"] = "1"
+
 # In the background of a shell, or under nohup, these are ignored; tests send them to themselves.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)

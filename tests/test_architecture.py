@@ -28,6 +28,7 @@ ALLOWED = {
     "report": {"run", "ranking", "metrics", "io"},
     "algorithms": {"run", "io"},
     "_jit": set(),
+    "_commit": set(),
     "__main__": {"cli"},
 }
 EVERYTHING = {"metrics", "io", "ranking", "run", "raters", "challenges", "report", "algorithms", "_jit"}
@@ -38,7 +39,7 @@ ALLOWED |= {
     "_front": {"_front_rank", "_front_run", *EVERYTHING},
     "_front_run": EVERYTHING,
     "__init__": {"_front", "_front_run", *EVERYTHING},
-    "cli": {"_front", "_front_run", "__init__", "testing", *EVERYTHING},
+    "cli": {"_front", "_front_run", "__init__", "testing", "_commit", *EVERYTHING},
 }
 # The only imports that go up, each inside the body of a method: a run and a ranking know how to show themselves.
 UPWARD = {
@@ -287,6 +288,30 @@ def test_the_front_door_opens_at_once():
     assert result.stdout.strip() == "[]"
 
 
+ON_THE_GPU = ("metrics/_gpu/", "metrics/torch.py")
+
+
+def test_metrics_load_neither_torch_nor_triton():
+    code = (
+        "import sys, podium, podium.metrics, numpy\n"
+        "podium.metrics.Overlap.between(numpy.ones((2, 2)), numpy.ones((2, 2)))\n"
+        "print([name for name in ('torch', 'triton') if name in sys.modules])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
+
+
+def test_nobody_imports_the_gpu_at_its_top():
+    for path in SOURCE.rglob("*.py"):
+        if not path.relative_to(SOURCE).as_posix().startswith(ON_THE_GPU):
+            assert "podium.metrics._gpu" not in ast.unparse(_imports(path)), path
+
+
+def _imports(path: Path) -> ast.Module:
+    nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Import | ast.ImportFrom)]
+    return ast.Module(nodes, [])
+
+
 def test_peers_are_never_imported_by_the_package():
     peers = (
         "monai",
@@ -303,10 +328,11 @@ def test_peers_are_never_imported_by_the_package():
         "SimpleITK",
     )
     for path in SOURCE.rglob("*.py"):
+        allowed = {"torch"} if path.relative_to(SOURCE).as_posix().startswith(ON_THE_GPU) else set()
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Import | ast.ImportFrom):
                 names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module]
-                assert not {name.partition(".")[0] for name in names} & set(peers), path
+                assert not {name.partition(".")[0] for name in names} & set(peers) - allowed, path
     needed = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["dependencies"]
     assert not {re.match("[A-Za-z0-9_-]+", name)[0] for name in needed} & set(peers)
 

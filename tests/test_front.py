@@ -31,6 +31,12 @@ def folders(tmp_path, kits21_demo):
     return folder
 
 
+def test_a_demo_with_too_many_resamples_is_refused_before_anything_is_made(tmp_path):
+    with pytest.raises(InputError, match="Ask for 1,000,000 at most"):
+        podium.demo("kits21", out=tmp_path / "demo", bootstrap=10**9)
+    assert not (tmp_path / "demo").exists()
+
+
 NOTEBOOK = """
 import podium
 run = podium.evaluate("kits21", truth="truth", submissions="teams", out="run")

@@ -11,12 +11,17 @@ from pathlib import Path
 from tempfile import gettempdir
 from typing import Any, TypeAlias, cast
 
-import numba
+from podium.model import InputError
+
+try:
+    import numba
+except ModuleNotFoundError:  # on a machine that measures with its GPU alone
+    numba = None  # type: ignore[assignment]
 
 Kernel: TypeAlias = Callable[..., Any]
 
 _UNWRITABLE = "neither the installation nor the home folder can be written to"
-_lasting = "once"
+_lasting = "kept for the next time"
 
 
 def kernel(function: Kernel) -> Kernel:
@@ -35,11 +40,17 @@ def summing_kernel(function: Kernel) -> Kernel:
 
 
 def _compiled(function: Kernel, **options: Any) -> Kernel:
+    if numba is None:
+        return _missing
     options |= {"nogil": True, "error_model": "numpy"}
     try:
         return cast(Kernel, numba.njit(cache=True, **options)(function))
     except RuntimeError:  # numba has no place to keep it
         return cast(Kernel, numba.njit(cache=_temporary_cache(), **options)(function))
+
+
+def _missing(*_: Any) -> Any:
+    raise InputError("Numba is not installed, and without it only what is on a GPU can be measured")
 
 
 @cache
@@ -58,7 +69,7 @@ def _temporary_cache() -> bool:
     if not os.access(folder, os.W_OK | os.X_OK):
         return False
     numba.config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
-    _lasting = f"once, kept in {folder}, as {_UNWRITABLE}"
+    _lasting = f"kept in {folder}, as {_UNWRITABLE}"
     return True
 
 

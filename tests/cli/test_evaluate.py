@@ -91,5 +91,5 @@ def test_bad_calls_get_one_line(run, tmp_path, monkeypatch, arguments, message):
 def test_what_is_needed_is_said(run):
     result = run("evaluate", "kits21")
     assert result.exit_code == 1
-    assert "--truth, --submissions and --out are needed" in result.stderr
+    assert "--truth, --submissions and --out must be given" in result.stderr
     assert result.stderr.count("\n") == 1

@@ -2,6 +2,7 @@
 
 import ast
 import math
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +19,10 @@ COMMANDS = [command.callback.__name__ for command in app.registered_commands]
 
 
 def test_version(run):
-    assert run("--version").stdout == f"podium {podium.__version__}\n"
+    """Of which commit is told in tests of its own."""
+    assert re.fullmatch(
+        rf"podium {podium.__version__}( \(commit [0-9a-f]{{10}}(\+changes)?\))?\n", run("--version").stdout
+    )
 
 
 def test_the_module_is_the_command(run):

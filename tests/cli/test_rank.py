@@ -90,7 +90,7 @@ def test_a_bootstrap_is_told_in_words_and_written_as_tables(rank, tmp_path):
     result = rank(csv_of(VALUES), "--better", "higher", "--bootstrap", 500, "--seed", 3, "--out", out)
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
-    assert "good is first, but not beyond noise." in lines
+    assert "good is first, but close may truly be best." in lines
     assert "of 500 resamples; next is close, in " in result.stdout
     assert "; drawn with seed 3." in result.stdout
     assert "At 95 % confidence, nobody is truly first but good and close." in lines
@@ -261,6 +261,7 @@ GOOD = csv_of(VALUES)
         (GOOD, ("--better", "higher", "--metric", "dice"), "--metric and --option are for runs"),
         (GOOD, ("--better", "higher", "--column", "submission"), "is not of the form submission=NAME"),
         (GOOD, ("--better", "higher", "--column", "submission=team"), "there is no column 'team'"),
+        (GOOD, ("--better", "higher", "--bootstrap", "1000000000"), "Ask for 1,000,000 at most; 1,000 are usual"),
         (GOOD, ("--better", "higher", "--bootstrap", "10", "--level", "95"), "must lie between 0 and 1"),
         (GOOD, ("--better", "higher", "--bootstrap", "10", "--interval", "exact"), "there is no interval 'exact'"),
         (GOOD + "good,1,0.5\n", ("--better", "higher"), "given more than once, for instance good, case 1"),
@@ -314,7 +315,7 @@ def test_a_run_is_assessed_by_the_challenges_own_rules(rank, kits21_run):
     result = rank(kits21_run, "--bootstrap", 200)
     assert result.exit_code == 0, result.output
     assert "of 200 resamples" in result.stdout
-    assert "Failed cases: unlucky 4 of 8." in result.stdout
+    assert "Failed cases: unlucky (4 of 8)." in result.stdout
     rules = pl.read_csv(kits21_run / "sensitivity.csv")["rule"].to_list()
     assert {"published", "tolerance × 0.5", "without dice tumor", "weight of surface dice mass +50 %"} <= set(rules)
     assert json.loads((kits21_run / "ranking.json").read_text())["challenge"] == "kits21"

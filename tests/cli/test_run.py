@@ -87,6 +87,21 @@ def test_without_a_truth_predictions_are_kept_and_all_answered_is_0(run, places)
     assert "Distance" in measured.stdout
 
 
+def test_what_cannot_be_used_is_said_with_its_reason_and_frames_only_where_there_are_some(run, places):
+    (places / "images" / "002.image").write_text("three four zero")
+    result = run("run", *arguments("--truth", "truth"))
+    assert result.exit_code == 3, result.output
+    assert "1 prediction cannot be used: see out/run/failures.csv.\n  mine, 002: " in result.stderr
+    assert "this is no point: three numbers are expected" in result.stderr
+    assert "s a frame" in result.stdout
+    for name in POINTS:
+        (places / "images" / f"{name}.image").write_text("x")  # its size is its number of frames
+    result = run("run", *arguments("--truth", "truth", "--restart"))
+    assert "4 predictions cannot be used: see out/run/failures.csv.\n  mine, 001: " in result.stderr
+    assert "s a case" in result.stdout
+    assert "s a frame" not in result.stdout
+
+
 def test_the_truth_may_hold_the_images(run, places):
     for name, point in POINTS.items():
         (places / "truth" / f"{name}.image").write_text(point)

@@ -1,12 +1,13 @@
 """Memory that is used again never shows through: not in what is held, not after a failure, not between threads."""
 
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import label_files as files
 import numpy as np
 import pytest
 
-from podium.io import read_label_map
+from podium.io import _buffers, read_label_map
 from podium.model import InputError
 
 
@@ -64,3 +65,26 @@ def test_threads_do_not_share(many):
 def test_labels_cannot_be_written_to(many):
     with pytest.raises(ValueError, match="read-only"):
         read_label_map(many[0][0]).array[0] = 1
+
+
+def test_references_are_counted_here():
+    assert _buffers.references_alone() is not None
+
+
+@pytest.mark.parametrize("count", [lambda _: 1, None])
+def test_without_counted_references_no_memory_is_used_again(monkeypatch, count):
+    """The fallback for `sys.getrefcount`, which is CPython's own: where it tells nothing, memory is always new."""
+    if count is None:
+        monkeypatch.delattr(sys, "getrefcount")
+    else:
+        monkeypatch.setattr(sys, "getrefcount", count)
+    monkeypatch.setattr(_buffers, "_ALONE", _buffers.references_alone())
+    assert _buffers._ALONE is None
+    buffers, places = _buffers.Buffers(), set()
+    kept = []
+    for _ in range(4):
+        array = buffers.zeros(100)
+        places.add(array.ctypes.data)
+        kept.append(array.base)  # so that no address comes again by chance
+        del array
+    assert len(places) == 4

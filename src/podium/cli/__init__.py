@@ -6,11 +6,13 @@ import codecs
 import io
 import json
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from podium import __version__
+from podium.cli._help import SETTINGS, HelpfulGroup, add_to
 from podium.cli.challenges import challenges
 from podium.cli.check import check
 from podium.cli.compare import compare
@@ -30,10 +32,11 @@ __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="podium",
-    help="Exact evaluation and honest ranking of biomedical imaging challenges.",
+    cls=HelpfulGroup,
+    context_settings=SETTINGS,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
+    rich_markup_mode=None,
 )
 for command in (
     demo,
@@ -51,12 +54,15 @@ for command in (
     raters,
     verify,
 ):
-    app.command()(command)
+    add_to(app, command)
 
 
 def _version(*, wanted: bool) -> None:
     if wanted:
-        typer.echo(f"podium {__version__}")
+        from podium._commit import commit_of
+
+        commit = commit_of(Path(__file__).parent.parent)
+        typer.echo(f"podium {__version__}{f' (commit {commit})' if commit else ''}")
         raise typer.Exit
 
 
@@ -66,10 +72,25 @@ def podium(
     *,
     debug: Annotated[bool, typer.Option("--debug", help="Show a traceback where something goes wrong.")] = False,
     version: Annotated[  # noqa: ARG001
-        bool, typer.Option("--version", help="Show the version.", callback=lambda v: _version(wanted=v), is_eager=True)
+        bool,
+        typer.Option(
+            "--version",
+            help="Show the version, and the commit where it is known.",
+            callback=lambda v: _version(wanted=v),
+            is_eager=True,
+        ),
     ] = False,
 ) -> None:
-    """Exact evaluation and honest ranking of biomedical imaging challenges."""
+    """Exact evaluation and honest ranking of biomedical imaging challenges.
+
+    Examples
+    --------
+    podium demo kits21                                                   # everything once, with made-up data
+    podium evaluate kits21 --truth truth --submissions teams --out run   # measure every team
+    podium rank run --bootstrap 1000                                     # who is first, and how sure that is
+    podium report run                                                    # a page that can be published
+    podium COMMAND --help                                                # examples and options of each
+    """
     context.obj = {"debug": debug}
 
 
@@ -79,7 +100,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="escaped")
-    app()
+    app(prog_name="podium")
 
 
 def _escaped(error: UnicodeError) -> tuple[str, int]:

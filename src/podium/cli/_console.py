@@ -1,13 +1,19 @@
-"""How every command speaks and fails."""
+"""How every command speaks, fails and is stopped."""
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import typer
+
+STOPPED = 130
+"""The exit code of what was stopped by Ctrl-C."""
 
 
 def say(text: str) -> None:
@@ -28,20 +34,57 @@ def counted(number: int, what: str) -> str:
 
 
 @contextmanager
-def failing_clearly(*, debug: bool) -> Iterator[None]:
-    """Turn bad input into one line and exit code 1; say so when kernels are being compiled."""
+def failing_clearly(context: typer.Context) -> Iterator[None]:
+    """Turn bad input into one line and exit code 1, and Ctrl-C into how to go on; say when kernels are compiled."""
     from podium._jit import announced_compilation, lasting
     from podium.model import InputError
     from podium.model.errors import printable
 
     try:
-        with announced_compilation(lambda: say(f"Compiling the numerical kernels for this machine ({lasting()}) ...")):
+        with (
+            _stoppable(),
+            announced_compilation(lambda: say(f"Compiling kernels that are used for the first time ({lasting()}) ...")),
+        ):
             yield
+    except KeyboardInterrupt:
+        if context.obj["debug"]:
+            raise
+        say(f"Stopped{_going_on(context.params)}.")
+        raise typer.Exit(STOPPED) from None
     except (InputError, OSError) as error:
-        if debug:
+        if context.obj["debug"]:
             raise
         reason = str(error)
         if isinstance(error, OSError):
             reason = printable(f"{error.filename}: {error.strerror}" if error.filename else str(error))
         say(f"error: {reason}")
         raise typer.Exit(1) from None
+
+
+def _going_on(given: dict[str, Any]) -> str:
+    """Return how to go on with a command that can be resumed; "" where there is nothing to go on with."""
+    out: Path | None = given.get("out")
+    if "resume" not in given or out is None or not (out / "parts" / "unfinished").exists():
+        return ""
+    how = "--resume in place of --restart" if given.get("restart") else "--resume"
+    return f"; what is done is in {out}. The same with {how} goes on"
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Let Ctrl-C stop a command once what is in hand is done, and a second time at once."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or before in (signal.SIG_IGN, None):
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        say("Stopping, once what is in hand is done. Ctrl-C again stops at once.")
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

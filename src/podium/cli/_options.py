@@ -7,18 +7,39 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from podium.cli._completion import challenge_names
+
 if TYPE_CHECKING:
     from podium.ranking.score_table import Missing
 
-Name = Annotated[str, typer.Argument(metavar="CHALLENGE", help="Which challenge; `podium challenges` lists them.")]
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="CHALLENGE",
+        help="Which: a name that `podium challenges` lists, or the path of a challenge.toml.",
+        autocompletion=challenge_names,
+    ),
+]
 Rules = Annotated[
-    str, typer.Option("--rules", help="document: what the challenge's page says. code: what its organisers' code does.")
+    str,
+    typer.Option(
+        "--rules",
+        help="document: what the challenge's page says. code: what its organisers' code does.",
+        metavar="document|code",
+    ),
 ]
 Options = Annotated[
     list[str] | None, typer.Option("--option", help="An option of the challenge; repeat for more.", metavar="KEY=VALUE")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs to read.")]
-Jobs = Annotated[int | None, typer.Option(help="Threads; by default all processors.", min=1)]
+Device = Annotated[
+    str,
+    typer.Option("--device", help="cuda: surface distances on a GPU, where there is one.", metavar="cpu|cuda"),
+]
+Jobs = Annotated[int | None, typer.Option(help="Threads; by default all processors.", metavar="N", min=1)]
+
+SURE = "How sure it is"
+_TABLE = "How a table is read"
 
 # How a run or a table is read and ranked, the same for every command that ranks one.
 Source = Annotated[
@@ -36,25 +57,38 @@ Scheme = Annotated[
         "--scheme",
         help="own (the challenge's rules), aggregate-then-rank, rank-then-aggregate or test-then-rank. Over several "
         "tasks, ranks are averaged.",
+        metavar="NAME",
     ),
 ]
-Statistic = Annotated[str, typer.Option("--statistic", help="What aggregates: mean, median, or a share such as 0.05.")]
+Statistic = Annotated[
+    str,
+    typer.Option("--statistic", help="What aggregates: mean, median, or a share such as 0.05.", metavar="NAME|SHARE"),
+]
 Adjust = Annotated[
     str,
-    typer.Option("--adjustment", help="Of p-values in test-then-rank: none, holm, bonferroni or benjamini-hochberg."),
+    typer.Option(
+        "--adjustment",
+        help="Of p-values in test-then-rank: none, holm, bonferroni or benjamini-hochberg.",
+        metavar="NAME",
+    ),
 ]
-Alpha = Annotated[float, typer.Option("--alpha", help="What is significant in test-then-rank.")]
+Alpha = Annotated[float, typer.Option("--alpha", help="What is significant in test-then-rank.", metavar="P")]
 Consensus = Annotated[
     str | None,
     typer.Option(
         "--consensus",
         help="Which ranks are averaged over tasks, where equals share one: minimum (1, 2, 2, 4) or "
         "average (1, 2.5, 2.5, 4).",
+        metavar="minimum|average",
     ),
 ]
 Compared = Annotated[
     str | None,
-    typer.Option("--differences", help="In tests, are ties those on paper, or of raw binary numbers: paper or raw?"),
+    typer.Option(
+        "--differences",
+        help="In tests, are ties those on paper, or of raw binary numbers: paper or raw?",
+        metavar="paper|raw",
+    ),
 ]
 Tasks = Annotated[
     list[str] | None,
@@ -66,7 +100,11 @@ Tasks = Annotated[
 ]
 Better = Annotated[
     str | None,
-    typer.Option("--better", help="For a table: are higher or lower values better, in tasks that do not say?"),
+    typer.Option(
+        "--better",
+        help="For a table: are higher or lower values better, in tasks that do not say?",
+        metavar="higher|lower",
+    ),
 ]
 Ranges = Annotated[
     list[str] | None,
@@ -80,34 +118,56 @@ Lacking = Annotated[
         "--missing",
         help="What a missing value costs in a general scheme: worst (that anybody has in the task), a number (at least "
         "as bad), or drop (leaves the case out).",
+        metavar="worst|NUMBER|drop",
     ),
 ]
 Columns = Annotated[
     list[str] | None,
     typer.Option(
         "--column",
+        rich_help_panel=_TABLE,
         help="What a column is called in the table; repeat for more. One may be case and cluster.",
         metavar="submission=NAME",
     ),
 ]
 Layout = Annotated[
     str | None,
-    typer.Option("--layout", help="Of a table: long, wide (teams are columns), metrics or cases (are columns)."),
+    typer.Option(
+        "--layout",
+        rich_help_panel=_TABLE,
+        help="Of a table: long, wide (teams are columns), metrics or cases (are columns).",
+        metavar="NAME",
+    ),
 ]
-Separator = Annotated[str | None, typer.Option("--separator", help="Between columns: , or ; or tab.")]
-Decimal = Annotated[str | None, typer.Option("--decimal", help="The decimal mark: . or ,")]
-Encoding = Annotated[str | None, typer.Option("--encoding", help="Of a table: utf-8, utf-16, cp1252, ...")]
-Sheet = Annotated[str | None, typer.Option("--sheet", help="Of a workbook, by name or number.")]
-Level = Annotated[float, typer.Option("--level", help="Of confidence intervals.")]
+Separator = Annotated[
+    str | None,
+    typer.Option("--separator", rich_help_panel=_TABLE, help="Between columns: , or ; or tab.", metavar="MARK"),
+]
+Decimal = Annotated[
+    str | None, typer.Option("--decimal", rich_help_panel=_TABLE, help="The decimal mark: . or ,", metavar="MARK")
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option("--encoding", rich_help_panel=_TABLE, help="Of a table: utf-8, utf-16, cp1252, ...", metavar="NAME"),
+]
+Sheet = Annotated[
+    str | None,
+    typer.Option("--sheet", rich_help_panel=_TABLE, help="Of a workbook, by name or number.", metavar="NAME|NUMBER"),
+]
+Level = Annotated[
+    float, typer.Option("--level", rich_help_panel=SURE, help="Of confidence intervals.", metavar="SHARE")
+]
 Interval = Annotated[
     str,
     typer.Option(
         "--interval",
+        rich_help_panel=SURE,
         help="bootstrap-t, percentile or bca; or, for values whose range is known, guaranteed or proved, which hold "
         "whatever the distribution.",
+        metavar="NAME",
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", help="Which resamples.", min=0)]
+Seed = Annotated[int, typer.Option("--seed", rich_help_panel=SURE, help="Which resamples.", metavar="N", min=0)]
 
 
 def given_missing(text: str | None) -> Missing | None:

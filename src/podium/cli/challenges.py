@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from podium.cli._completion import challenge_names
 from podium.cli._console import failing_clearly, print_json
 from podium.cli._options import Json
 
@@ -19,7 +20,9 @@ def challenges(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[CHALLENGE]", help="One, by its name or the path of its challenge.toml. Default: list them all."
+            metavar="CHALLENGE",
+            help="One, by its name or the path of its challenge.toml. Default: list them all.",
+            autocompletion=challenge_names,
         ),
     ] = None,
     *,
@@ -28,8 +31,15 @@ def challenges(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """List the challenges; of one, tell what to send, what is measured, how places are made, and how to try it."""
-    with failing_clearly(debug=context.obj["debug"]):
+    """List the challenges; of one, tell what to send, what is measured, how places are made, and how to try it.
+
+    Examples
+    --------
+    podium challenges                   # all, with their rules in a paragraph
+    podium challenges trackrad2025      # what to send, and how it is judged
+    podium challenges kits21 --toml     # the same as a challenge.toml, to begin one of your own
+    """
+    with failing_clearly(context):
         if name is None:
             if toml:
                 from podium.model import InputError

@@ -20,18 +20,27 @@ def check(
     context: typer.Context,
     name: Name,
     predictions: Annotated[
-        Path, typer.Argument(help="Your predictions: a folder, .zip or .tar.gz, or their one file.")
+        Path,
+        typer.Argument(metavar="PREDICTIONS", help="Your predictions: a folder, .zip or .tar.gz, or their one file."),
     ],
     *,
     truth: Annotated[
-        Path | None, typer.Option(help="The truth, if you have it: then what is missing is known.")
+        Path | None,
+        typer.Option(help="The truth, if you have it: then what is missing is known.", metavar="DIR"),
     ] = None,
     rules: Rules = "document",
     option: Options = None,
     as_json: Json = False,
 ) -> None:
-    """Would this submission be accepted? Lists every problem at once; exit code 1 if there is any, warnings apart."""
-    with failing_clearly(debug=context.obj["debug"]):
+    """Would this submission be accepted? Lists every problem at once; exit code 1 if there is any, warnings apart.
+
+    Examples
+    --------
+    podium check kits21 my-team.zip                  # before it is sent
+    podium check kits21 my-team --truth truth        # and is any case missing?
+    podium check kits21 my-team --json               # for a program to read
+    """
+    with failing_clearly(context):
         import podium
 
         problems = podium.check(name, predictions, truth=truth, rules=rules, options=given_options(option))

@@ -33,9 +33,12 @@ class Also(StrEnum):
 def compare(
     context: typer.Context,
     reference: Annotated[
-        Path, typer.Argument(help="The truth: a label map (.nii, .nii.gz, .mha, .mhd, .nrrd, .nhdr).")
+        Path,
+        typer.Argument(metavar="REFERENCE", help="The truth: a label map (.nii, .nii.gz, .mha, .mhd, .nrrd, .nhdr)."),
     ],
-    prediction: Annotated[Path, typer.Argument(help="The label map to measure, on the same grid.")],
+    prediction: Annotated[
+        Path, typer.Argument(metavar="PREDICTION", help="The label map to measure, on the same grid.")
+    ],
     *,
     region: Annotated[
         list[str] | None,
@@ -45,23 +48,38 @@ def compare(
     ] = None,
     tolerance: Annotated[
         list[float] | None,
-        typer.Option(help="Tolerance of the surface Dice in mm; repeat for more. Default: 1.", min=0),
+        typer.Option(help="Tolerance of the surface Dice in mm; repeat for more. Default: 1.", metavar="MM", min=0),
     ] = None,
     boundary: Annotated[
-        Boundary, typer.Option(help="surfel: DeepMind's surface elements. voxel: edge voxels, as MONAI and MedPy.")
+        Boundary,
+        typer.Option(
+            help="surfel: DeepMind's surface elements. voxel: edge voxels, as MONAI and MedPy.", metavar="surfel|voxel"
+        ),
     ] = Boundary.surfel,
     also: Annotated[
         list[Also] | None,
         typer.Option(
-            help="shape: boundary IoU, centrelines, topology. instances: connected components, matched. Or both."
+            help="shape: boundary IoU, centrelines, topology. instances: connected components, matched. Or both.",
+            metavar="shape|instances",
         ),
     ] = None,
-    figure: Annotated[Path | None, typer.Option(help="Also draw both, to this .png, .pdf or .svg file.")] = None,
-    max_voxels: Annotated[int | None, typer.Option(help="Refuse files that promise more voxels.", min=1)] = None,
+    figure: Annotated[
+        Path | None, typer.Option(help="Also draw both, to this .png, .pdf or .svg file.", metavar="FILE")
+    ] = None,
+    max_voxels: Annotated[
+        int | None, typer.Option(help="Refuse files that promise more voxels.", metavar="N", min=1)
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs to read.")] = False,
 ) -> None:
-    """Compare two label maps: every metric for every label or region."""
-    with failing_clearly(debug=context.obj["debug"]):
+    """Compare two label maps: every metric for every label or region.
+
+    Examples
+    --------
+    podium compare truth.nii.gz guess.nii.gz
+    podium compare truth.nii.gz guess.nii.gz --region mass=2,3 --tolerance 2 --figure both.png
+    podium compare truth.mha guess.mha --also shape --also instances --json
+    """
+    with failing_clearly(context):
         import podium
         from podium.model import InputError
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from podium.cli._completion import challenge_names
 from podium.cli._console import failing_clearly, say
 
 if TYPE_CHECKING:
@@ -16,14 +17,28 @@ if TYPE_CHECKING:
 
 def demo(
     context: typer.Context,
-    challenge: Annotated[str | None, typer.Argument(help="One challenge; by default all of them, one by one.")] = None,
+    challenge: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="CHALLENGE",
+            help="One challenge; by default all of them, one by one.",
+            autocompletion=challenge_names,
+        ),
+    ] = None,
     *,
-    out: Annotated[Path, typer.Option(help="Where to put data and results.")] = Path("demo-run"),
+    out: Annotated[Path, typer.Option(help="Where to put data and results.", metavar="DIR")] = Path("demo-run"),
     report: Annotated[bool, typer.Option("--report/--no-report", help="Whether to write reports too.")] = True,
-    seed: Annotated[int, typer.Option(help="Which data: the same for the same number.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Which data: the same for the same number.", metavar="N", min=0)] = 0,
 ) -> None:
-    """Make synthetic data in each challenge's own layout, evaluate several submissions, rank them, write a report."""
-    with failing_clearly(debug=context.obj["debug"]):
+    """Make synthetic data in each challenge's own layout, evaluate several submissions, rank them, write a report.
+
+    Examples
+    --------
+    podium demo                                # every challenge, one by one
+    podium demo kits21 --no-report --out try   # one of them, without pages
+    podium demo my-challenge/challenge.toml    # one that `podium init` began
+    """
+    with failing_clearly(context):
         import podium
         from podium.cli._progress import cases_done
 

@@ -8,20 +8,34 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from podium.cli._console import failing_clearly, say
-from podium.cli._options import Jobs, Name, Options, Rules, given_options
+from podium.cli._options import Device, Jobs, Name, Options, Rules, given_options
 
 if TYPE_CHECKING:
     from podium.run import Run
+
+_NEEDED = "Required, except with --grand-challenge"
+_LIMITS = "Limits of a submission"
+_PLATFORM = "With --grand-challenge"
 
 
 def evaluate(
     context: typer.Context,
     name: Name,
     *,
-    truth: Annotated[Path, typer.Option(help="The folder with the truth.")] = Path("/opt/ml/input/data/ground_truth"),
-    submissions: Annotated[Path | None, typer.Option(help="The folder with one entry per team.")] = None,
-    out: Annotated[Path | None, typer.Option(help="The run folder to write.")] = None,
+    truth: Annotated[
+        Path | None, typer.Option(help="The folder with the truth.", metavar="DIR", rich_help_panel=_NEEDED)
+    ] = None,
+    submissions: Annotated[
+        Path | None,
+        typer.Option(
+            help="The folder with one folder, .zip or .tar.gz per team.", metavar="DIR", rich_help_panel=_NEEDED
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The run folder to write.", metavar="RUN", rich_help_panel=_NEEDED)
+    ] = None,
     jobs: Jobs = None,
+    device: Device = "cpu",
     rules: Rules = "document",
     baseline: Annotated[
         list[str] | None,
@@ -30,7 +44,9 @@ def evaluate(
     reference: Annotated[
         list[str] | None, typer.Option(help="A submission made by people: shown, not ranked.", metavar="NAME")
     ] = None,
-    geometry: Annotated[str | None, typer.Option(help="full, or shape to accept another geometry.")] = None,
+    geometry: Annotated[
+        str | None, typer.Option(help="full, or shape to accept another geometry.", metavar="full|shape")
+    ] = None,
     references: Annotated[
         str | None,
         typer.Option(
@@ -51,32 +67,46 @@ def evaluate(
         str | None,
         typer.Option(help="Measure on a Dask cluster: tcp://scheduler:8786, or local:N.", metavar="ADDRESS"),
     ] = None,
-    most_entries: Annotated[int, typer.Option(help="Files that a submission may hold.", min=1)] = 100_000,
-    most_unpacked_gb: Annotated[float, typer.Option(help="Gigabytes that an archive may unpack to.", min=0.001)] = 256,
-    most_prediction_gb: Annotated[float, typer.Option(help="Gigabytes of one prediction.", min=0.001)] = 16,
+    most_entries: Annotated[
+        int, typer.Option(help="Files that a submission may hold.", metavar="N", rich_help_panel=_LIMITS, min=1)
+    ] = 100_000,
+    most_unpacked_gb: Annotated[
+        float,
+        typer.Option(help="Gigabytes that an archive may unpack to.", metavar="GB", rich_help_panel=_LIMITS, min=0.001),
+    ] = 256,
+    most_prediction_gb: Annotated[
+        float, typer.Option(help="Gigabytes of one prediction.", metavar="GB", rich_help_panel=_LIMITS, min=0.001)
+    ] = 16,
     highest_ratio: Annotated[
-        float, typer.Option(help="Bytes unpacked for each byte of an archive; deflate alone reaches 1032.", min=1)
+        float,
+        typer.Option(
+            help="Bytes unpacked for each byte of an archive; deflate alone reaches 1032.",
+            metavar="N",
+            rich_help_panel=_LIMITS,
+            min=1,
+        ),
     ] = 1100,
     grand_challenge: Annotated[
         bool, typer.Option("--grand-challenge", help="Evaluate one team inside a grand-challenge.org container.")
     ] = False,
-    predictions: Annotated[Path, typer.Option(help="With --grand-challenge: the list of jobs.")] = Path(
-        "/input/predictions.json"
-    ),
-    metrics: Annotated[Path, typer.Option(help="With --grand-challenge: where the results go.")] = Path(
-        "/output/metrics.json"
-    ),
+    predictions: Annotated[
+        Path, typer.Option(help="The list of jobs.", metavar="FILE", rich_help_panel=_PLATFORM)
+    ] = Path("/input/predictions.json"),
+    metrics: Annotated[
+        Path, typer.Option(help="Where the results go.", metavar="FILE", rich_help_panel=_PLATFORM)
+    ] = Path("/output/metrics.json"),
     keys: Annotated[
         str,
         typer.Option(
-            help="With --grand-challenge: podium, or organisers to have the organisers' own keys as well.",
+            help="podium, or organisers to have the organisers' own keys as well.",
             metavar="podium|organisers",
+            rich_help_panel=_PLATFORM,
         ),
     ] = "podium",
     socket: Annotated[
         str | None,
         typer.Option(
-            help="With --grand-challenge: the slug of the output to take, where jobs have several.", metavar="SLUG"
+            help="The slug of the output to take, where jobs have several.", metavar="SLUG", rich_help_panel=_PLATFORM
         ),
     ] = None,
 ) -> None:
@@ -85,8 +115,16 @@ def evaluate(
     Exit code 0 if every prediction could be measured, 3 if some failed; failures.csv says which and why. 1 if the
     leaderboard is withheld, because the challenge itself is at fault. With --grand-challenge 0 even if some cases
     failed, as the platform would show nothing else, and 1 if no case has an output.
+
+    Examples
+    --------
+    podium evaluate kits21 --truth truth --submissions teams --out run
+    podium evaluate kits21 --truth truth --submissions teams --out run --resume    # go on, or add teams
+    podium evaluate kits21 --truth truth --submissions teams --out run --rules code --option reference=OR
+    podium evaluate trackrad2025 --grand-challenge                                 # one team, in a container
+    podium evaluate kits21 --help                                                  # with the challenge's options
     """
-    with failing_clearly(debug=context.obj["debug"]):
+    with failing_clearly(context):
         import podium
         from podium.cli._progress import cases_done
         from podium.model import InputError
@@ -98,7 +136,7 @@ def evaluate(
                 raise InputError(f"there are no keys {keys!r}", advice="Say podium or organisers")
             document = podium.grand_challenge(
                 name,
-                truth=truth,
+                **({} if truth is None else {"truth": truth}),
                 predictions=predictions,
                 metrics=metrics,
                 rules=rules,
@@ -111,8 +149,12 @@ def evaluate(
             return
         if socket is not None:
             raise InputError("--socket says which output of a job counts", advice="It needs --grand-challenge")
-        if submissions is None or out is None:
-            raise InputError("--truth, --submissions and --out are needed", advice="See podium evaluate --help")
+        if truth is None or submissions is None or out is None:
+            from podium.report.words import listed
+
+            given = {"--truth": truth, "--submissions": submissions, "--out": out}
+            lacking = [flag for flag, place in given.items() if place is None]
+            raise InputError(f"{listed(lacking)} must be given", advice=f"See podium evaluate {name} --help")
         from podium.run import Limits
 
         with cases_done(name) as progress:
@@ -129,6 +171,7 @@ def evaluate(
                 resume=resume,
                 restart=restart,
                 dask=dask,
+                device=device,
                 limits=Limits(
                     entries=most_entries,
                     unpacked_bytes=int(most_unpacked_gb * 2**30),

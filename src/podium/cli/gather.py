@@ -15,13 +15,13 @@ def gather(
     sources: Annotated[
         list[str],
         typer.Argument(
-            metavar="[NAME=]RUN...",
+            metavar="[NAME=]RUN",
             help="Run folders, or metrics.json files of podium evaluate --grand-challenge. NAME= names the only team "
             "of one.",
         ),
     ],
     *,
-    out: Annotated[Path, typer.Option(help="The run folder to write.")],
+    out: Annotated[Path, typer.Option(help="The run folder to write.", metavar="RUN")],
     restart: Annotated[
         bool, typer.Option("--restart", help="Make a run anew that is there; it stays until the new one is complete.")
     ] = False,
@@ -30,8 +30,13 @@ def gather(
 
     They must have the same challenge, edition, options and truth. A metrics file's team is called like the file, or
     like its folder if that is metrics.json.
+
+    Examples
+    --------
+    podium gather run-a run-b --out all
+    podium gather alpha=job-1/metrics.json beta=job-2/metrics.json --out all
     """
-    with failing_clearly(debug=context.obj["debug"]):
+    with failing_clearly(context):
         import podium
         from podium.cli._board import show_board
 

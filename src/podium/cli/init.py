@@ -16,13 +16,16 @@ from podium.cli._options import given_options
 
 def init(
     context: typer.Context,
-    folder: Annotated[Path, typer.Argument(help="Where to write it.")] = Path(),
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to write it.")] = Path(),
     *,
-    kind: Annotated[str | None, typer.Option(help="What is predicted: segmentation, detection, landmarks, ...")] = None,
-    name: Annotated[str | None, typer.Option(help="Of the challenge; by default the folder's.")] = None,
-    title: Annotated[str | None, typer.Option(help="For people; by default the name.")] = None,
+    kind: Annotated[
+        str | None, typer.Option(help="What is predicted: segmentation, detection, landmarks, ...", metavar="KIND")
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="Of the challenge; by default the folder's.", metavar="NAME")] = None,
+    title: Annotated[str | None, typer.Option(help="For people; by default the name.", metavar="TEXT")] = None,
     truth: Annotated[
-        Path | None, typer.Option(help="A folder of truth to look at: file patterns and labels follow from it.")
+        Path | None,
+        typer.Option(help="A folder of truth to look at: file patterns and labels follow from it.", metavar="DIR"),
     ] = None,
     label: Annotated[
         list[str] | None, typer.Option(help="A label and its number; repeat for more.", metavar="NAME=NUMBER")
@@ -35,8 +38,15 @@ def init(
         bool | None, typer.Option("--ask/--no-ask", help="Ask what is not said; by default at a terminal.")
     ] = None,
 ) -> None:
-    """Write a challenge.toml, with comments and valid at once: a challenge of your own, in one page."""
-    with failing_clearly(debug=context.obj["debug"]):
+    """Write a challenge.toml, with comments and valid at once: a challenge of your own, in one page.
+
+    Examples
+    --------
+    podium init my-challenge --truth labels                            # patterns and labels from a folder of truth
+    podium init my-challenge --kind segmentation --label tumor=1 --no-ask
+    podium init my-challenge --python                                  # a package with tests, for what TOML cannot say
+    """
+    with failing_clearly(context):
         import podium
         from podium.challenges.kinds.drafts import DRAFTED, plain_name
         from podium.challenges.kinds.toml_files import DEFAULT_KIND, FILE_NAME

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from podium.cli._completion import metric_lists
 from podium.cli._console import counted, failing_clearly, print_json, say
-from podium.cli._options import Jobs, Json, Level, given_regions
+from podium.cli._options import Device, Jobs, Json, Level, given_regions
 from podium.cli.compare import Boundary
 
 if TYPE_CHECKING:
@@ -29,9 +30,14 @@ _TOLD = 5
 
 def measure(
     context: typer.Context,
-    references: Annotated[Path, typer.Argument(help="The truth: a folder of label maps, or one.")],
+    references: Annotated[
+        Path, typer.Argument(metavar="REFERENCES", help="The truth: a folder of label maps, or one.")
+    ],
     predictions: Annotated[
-        str, typer.Argument(help="What to measure: a folder, or one label map; perhaps as NAME=PATH.")
+        str,
+        typer.Argument(
+            metavar="PREDICTIONS", help="What to measure: a folder, or one label map; perhaps as NAME=PATH."
+        ),
     ],
     *,
     against: Annotated[
@@ -40,7 +46,9 @@ def measure(
     ] = None,
     labels: Annotated[
         Path | None,
-        typer.Option(help="nnU-Net's dataset.json. Default: the one that lies there; without, every label."),
+        typer.Option(
+            help="nnU-Net's dataset.json. Default: the one that lies there; without, every label.", metavar="FILE"
+        ),
     ] = None,
     region: Annotated[
         list[str] | None,
@@ -52,6 +60,7 @@ def measure(
             help="Metrics or families, with commas between; `podium metrics` lists them; all for all. Default: "
             "overlap,surface,centres.",
             metavar="NAME,…",
+            autocompletion=metric_lists,
         ),
     ] = None,
     tolerance: Annotated[
@@ -59,18 +68,27 @@ def measure(
         typer.Option(help="Of surface Dice in mm, of all or of one label. Default: 1.", metavar="[LABEL=]MM"),
     ] = None,
     boundary: Annotated[
-        Boundary, typer.Option(help="surfel: DeepMind's surface elements. voxel: edge voxels, as MONAI and MedPy.")
+        Boundary,
+        typer.Option(
+            help="surfel: DeepMind's surface elements. voxel: edge voxels, as MONAI and MedPy.", metavar="surfel|voxel"
+        ),
     ] = Boundary.surfel,
-    geometry: Annotated[str, typer.Option(help="full, or shape to accept another spacing or origin.")] = "full",
+    geometry: Annotated[
+        str, typer.Option(help="full, or shape to accept another spacing or origin.", metavar="full|shape")
+    ] = "full",
     ending: Annotated[
-        str, typer.Option(help="Of references, where other files lie beside them: .mha, _seg.nii.gz, …")
+        str,
+        typer.Option(help="Of references, where other files lie beside them: .mha, _seg.nii.gz, …", metavar="TEXT"),
     ] = "",
     common: Annotated[
         bool, typer.Option("--common", help="Leave out references without a prediction; else they count as failed.")
     ] = False,
-    out: Annotated[Path | None, typer.Option(help="A folder for all tables, and for a run to rank and report.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="A folder for all tables, and for a run to rank and report.", metavar="RUN")
+    ] = None,
     level: Level = 0.95,
     jobs: Jobs = None,
+    device: Device = "cpu",
     resume: Annotated[bool, typer.Option("--resume", help="Measure only what is missing or has changed.")] = False,
     restart: Annotated[bool, typer.Option("--restart", help="Make a run anew that is there.")] = False,
     as_json: Json = False,
@@ -79,8 +97,15 @@ def measure(
 
     Exit code 0 if every prediction could be measured, 3 if some are missing or cannot be used, which then have the
     worst value.
+
+    Examples
+    --------
+    podium measure labelsTs predictions
+    podium measure labelsTs mine=fold-0 --against theirs=baseline --out run     # who is better, case by case
+    podium measure truth.nii.gz guess.nii.gz --region tumor=2,3 --tolerance 2
+    podium measure labelsTs predictions --metrics dice,hausdorff_distance_95 --json
     """
-    with failing_clearly(debug=context.obj["debug"]):
+    with failing_clearly(context):
         import podium
         from podium.cli._progress import cases_done
         from podium.model import InputError
@@ -103,6 +128,7 @@ def measure(
                 level=level,
                 out=out,
                 jobs=jobs,
+                device=device,
                 resume=resume,
                 restart=restart,
                 progress=progress,
@@ -229,8 +255,7 @@ def _interval(measure: Measure, row: Mapping[str, Any], key: str = "mean", *, si
 
     digits = 3 if measure.unit == "" else 2
     mean, low, high = (shown_number(row[name], digits, sign=sign) for name in (key, "low", "high"))
-    text = mean if row["low"] is None else f"{mean} ({low}{' to ' if sign else '–'}{high})"
-    return text.replace("-", "−")
+    return mean if row["low"] is None else f"{mean} ({low}{' to ' if sign else '–'}{high})"
 
 
 def _print_worst(measured: Measurements, console: Console) -> None:

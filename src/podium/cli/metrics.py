@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from podium.cli._completion import metric_names
 from podium.cli._console import failing_clearly, print_json
 from podium.cli._options import Json
 
@@ -17,13 +18,25 @@ if TYPE_CHECKING:
 def metrics(
     context: typer.Context,
     name: Annotated[
-        str | None, typer.Argument(help="One metric, to tell all about it. Default: list them all.")
+        str | None,
+        typer.Argument(
+            metavar="METRIC",
+            help="One metric, to tell all about it. Default: list them all.",
+            autocompletion=metric_names,
+        ),
     ] = None,
     *,
     as_json: Json = False,
 ) -> None:
-    """List the metrics by family; of one, tell formula, unit, range, direction, empty cases and equal peers."""
-    with failing_clearly(debug=context.obj["debug"]):
+    """List the metrics by family; of one, tell formula, unit, range, direction, empty cases and equal peers.
+
+    Examples
+    --------
+    podium metrics                  # all, by family
+    podium metrics surface_dice     # its definition, and who computes the same
+    podium metrics --json
+    """
+    with failing_clearly(context):
         import podium.metrics
 
         chosen = podium.metrics.metrics() if name is None else [podium.metrics.get_metric(name)]

@@ -7,8 +7,10 @@ from typing import Annotated
 
 import typer
 
+from podium.cli._completion import metric_names
 from podium.cli._console import failing_clearly, print_json, say
 from podium.cli._options import (
+    SURE,
     Adjust,
     Alpha,
     Better,
@@ -60,15 +62,25 @@ def rank(
     sheet: Sheet = None,
     metric: Annotated[
         list[str] | None,
-        typer.Option(help="By what a general scheme ranks a run; repeat for more.", metavar="METRIC[:TARGET]"),
+        typer.Option(
+            help="By what a general scheme ranks a run; repeat for more.",
+            metavar="METRIC[:TARGET]",
+            autocompletion=metric_names,
+        ),
     ] = None,
     option: Options = None,
-    bootstrap: Annotated[int, typer.Option(help="How many resamples tell how sure the ranking is.", min=0)] = 0,
+    bootstrap: Annotated[
+        int,
+        typer.Option(help="How many resamples tell how sure the ranking is.", metavar="N", min=0, rich_help_panel=SURE),
+    ] = 0,
     seed: Seed = 1,
     level: Level = 0.95,
     interval: Interval = "bootstrap-t",
     plan: Annotated[
-        bool, typer.Option("--plan", help="Say how many cases would separate the first from the second.")
+        bool,
+        typer.Option(
+            "--plan", help="Say how many cases would separate the first from the second.", rich_help_panel=SURE
+        ),
     ] = False,
     margin: Annotated[
         list[str] | None,
@@ -76,6 +88,7 @@ def rank(
             help="What matters, in the unit of the criterion: say who is better by more than that, no worse, or "
             "equivalent. Repeat it with names where several criteria decide.",
             metavar="NUMBER|CRITERION=NUMBER",
+            rich_help_panel=SURE,
         ),
     ] = None,
     by: Annotated[
@@ -89,13 +102,23 @@ def rank(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Where tables and JSON go; by default the run, and under other options a folder of its own in it."
+            help="Where tables and JSON go; by default the run, and under other options a folder of its own in it.",
+            metavar="DIR",
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Rank from the measurements of a run, or from a table, and say how sure the ranking is."""
-    with failing_clearly(debug=context.obj["debug"]):
+    """Rank from the measurements of a run, or from a table, and say how sure the ranking is.
+
+    Examples
+    --------
+    podium rank run --bootstrap 1000
+    podium rank run --scheme rank-then-aggregate --metric dice:tumor
+    podium rank results.csv --better higher --bootstrap 1000 --plan
+    podium rank results.xlsx --task dice:higher --task hd95:lower:2
+    podium rank results.csv --better higher --by cases.csv:scanner --margin 0.01
+    """
+    with failing_clearly(context):
         import podium
         from podium.cli._board import show_lines, show_ranking
         from podium.cli._progress import stages_done

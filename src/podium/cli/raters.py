@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from podium.cli._completion import metric_names
 from podium.cli._console import failing_clearly, print_json, say
 from podium.cli._options import Jobs, Json, Name, Options, Rules, given_options
 
@@ -24,20 +25,29 @@ def raters(
     context: typer.Context,
     name: Name,
     *,
-    truth: Annotated[Path, typer.Option(help="The folder with the truth and everybody's annotations.")],
-    out: Annotated[Path | None, typer.Option(help="A folder for tables (CSV) and raters.json.")] = None,
+    truth: Annotated[Path, typer.Option(help="The folder with the truth and everybody's annotations.", metavar="DIR")],
+    out: Annotated[Path | None, typer.Option(help="A folder for tables (CSV) and raters.json.", metavar="DIR")] = None,
     jobs: Jobs = None,
     write_samples: Annotated[
-        Path | None, typer.Option(help="A folder to write the plausible segmentations to, in the organisers' layout.")
+        Path | None,
+        typer.Option(
+            help="A folder to write the plausible segmentations to, in the organisers' layout.", metavar="DIR"
+        ),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Measure only what --out does not hold yet.")] = False,
     restart: Annotated[bool, typer.Option("--restart", help="Make a survey anew that is there.")] = False,
     percentile: Annotated[
         list[float] | None,
-        typer.Option(help="Of the distances between raters, for tolerances; repeat for more. 95 is always there."),
+        typer.Option(
+            help="Of the distances between raters, for tolerances; repeat for more. 95 is always there.",
+            metavar="PERCENT",
+        ),
     ] = None,
     metric: Annotated[
-        list[str] | None, typer.Option(help="A metric besides the challenge's own; repeat for more.", metavar="NAME")
+        list[str] | None,
+        typer.Option(
+            help="A metric besides the challenge's own; repeat for more.", metavar="NAME", autocompletion=metric_names
+        ),
     ] = None,
     rules: Rules = "document",
     option: Options = None,
@@ -46,8 +56,14 @@ def raters(
     """How far do people agree, and which tolerance follows from it? For challenges with several annotators.
 
     Exit code 0 if every case could be measured, 3 if some were counted out, 1 if none is left.
+
+    Examples
+    --------
+    podium raters kits21 --truth truth --out survey
+    podium raters kits21 --truth truth --percentile 90 --metric hausdorff_distance_95
+    podium raters kits21 --truth truth --write-samples samples
     """
-    with failing_clearly(debug=context.obj["debug"]):
+    with failing_clearly(context):
         import podium
         from podium.cli._progress import cases_done
         from podium.model import InputError

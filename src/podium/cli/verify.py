@@ -18,15 +18,20 @@ def verify(
     context: typer.Context,
     run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, from podium evaluate.")],
     *,
-    sample: Annotated[int, typer.Option(help="How many cases to measure again.", min=0)] = 5,
-    seed: Annotated[int, typer.Option(help="Which cases.", min=0)] = 0,
+    sample: Annotated[int, typer.Option(help="How many cases to measure again.", metavar="N", min=0)] = 5,
+    seed: Annotated[int, typer.Option(help="Which cases.", metavar="N", min=0)] = 0,
     as_json: Json = False,
 ) -> None:
     """Hash all inputs again, measure a sample again, rank again, and say what differs.
 
     Also names submissions that are identical, or nearly. Exit code 0 if nothing differs, 3 if anything does.
+
+    Examples
+    --------
+    podium verify run
+    podium verify run --sample 100 --json    # measure a hundred cases again; 0 measures none
     """
-    with failing_clearly(debug=context.obj["debug"]):
+    with failing_clearly(context):
         import podium
         from podium.cli._progress import stages_done
 

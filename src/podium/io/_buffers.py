@@ -29,8 +29,8 @@ class _Block:
 
     @property
     def held(self) -> bool:
-        """Return whether an array that lies in this memory is still in use."""
-        return sys.getrefcount(self.memory) > 2  # this object's reference and the argument
+        """Return whether an array that lies in this memory is still in use, or may be."""
+        return _ALONE is None or sys.getrefcount(self.memory) > _ALONE
 
     def clear(self) -> None:
         if self.shape is None:  # the last user did not finish
@@ -38,6 +38,23 @@ class _Block:
         elif self.written is not None:
             self.memory[: prod(self.shape)].reshape(self.shape, order="F")[self.written.slices] = 0
         self.shape = self.written = None
+
+
+def references_alone() -> int | None:
+    """Count the references to memory that only its block holds; None where memory in use has no more than that.
+
+    Then no memory is used again. So it is for a Python that does not count, or counts in another way.
+    """
+    if not hasattr(sys, "getrefcount"):
+        return None
+    block = _Block(np.zeros(1, np.uint8))
+    alone = sys.getrefcount(block.memory)
+    view = block.memory[:]
+    in_use = sys.getrefcount(block.memory)
+    return alone if in_use > alone and view.size else None
+
+
+_ALONE = references_alone()
 
 
 class Buffers(threading.local):

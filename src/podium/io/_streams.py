@@ -8,8 +8,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
-from isal import isal_zlib
-from isal.isal_zlib import _GzipReader  # igzip's own core, without its extra copy
+from isal import igzip, isal_zlib
 
 from podium.io._narrow import Narrower
 from podium.model import InputError
@@ -35,7 +34,7 @@ class Stream:
     """
 
     def __init__(self, file: BinaryIO, path: Path, *, compression: str | None) -> None:
-        sources: dict[str | None, Any] = {None: lambda: file, "gzip": lambda: _GzipReader(file, _FEED)}
+        sources: dict[str | None, Any] = {None: lambda: file, "gzip": lambda: _gzip_reader(file)}
         self._source: Any = sources.get(compression, lambda: _ZlibReader(file))()
         self._kind = compression
         self._path = path
@@ -113,6 +112,13 @@ def _scaled(values: npt.NDArray[Any], slope: float, intercept: float) -> npt.NDA
     whole = np.rint(scaled)
     precision = 2.0**-22 * np.maximum(np.abs(scaled), max(abs(intercept), 1.0))
     return np.where(np.abs(scaled - whole) <= precision, whole, scaled)
+
+
+def _gzip_reader(file: BinaryIO) -> Any:
+    """Return igzip's own core, without its extra copy, where it is; else what igzip itself opens."""
+    core: Any = getattr(isal_zlib, "_GzipReader", None)
+    opened: Any = igzip.open  # it has no type hints
+    return opened(file) if core is None else core(file, _FEED)
 
 
 class _ZlibReader:

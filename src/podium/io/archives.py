@@ -83,12 +83,18 @@ def open_zip(path: Path, *, most_entries: int, what: str = "the archive cannot b
 
 
 def _listed(path: Path) -> tuple[int, int]:
-    """Return how many entries a zip file may list, and the bytes of the list; as many as `zipfile` would read."""
-    from zipfile import _EndRecData  # type: ignore[attr-defined]
+    """Return how many entries a zip file may list, and the bytes of the list; as many as `zipfile` would read.
 
+    Only `zipfile` itself knows where it would begin. Where it does not tell, nothing is bounded, and none is read.
+    """
+    end_of = getattr(zipfile, "_EndRecData", None)
+    if end_of is None:
+        raise InputError(
+            "zip files cannot be opened safely with this version of Python", path=path, advice="Pack it as .tar.gz"
+        )
     with open_input(path) as file:
         try:
-            end = _EndRecData(file)
+            end = end_of(file)
         except OSError:  # zipfile says so too, in other words
             end = None
         if not end:
