@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PEERS ?= peers
 BOTH_CORES := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-all quick lint bench soak clean browser walls containers fuzz release-notes
+.PHONY: demo test test-all quick lint bench soak clean browser walls containers docs figures fuzz release-notes
 
 demo: $(VENV)/.base
 	$(BIN)/podium demo
@@ -44,13 +44,22 @@ lint: $(VENV)/.dev
 soak: $(VENV)/.dev
 	$(BIN)/python benchmarks/soak.py
 
+# RECORD=1 keeps the figures for the documentation and README (docs/data/benchmarks.json): on a quiet machine only.
 bench: $(VENV)/.dev-peers $(VENV)-panoptica/.made
-	$(BIN)/python benchmarks/run.py $(PARTS)
+	$(BIN)/python benchmarks/run.py $(PARTS) $(if $(RECORD),--record)
 
 # Every reader with damaged files: no crash, no hang, no more memory than it says. What goes wrong is kept and named.
 INPUTS ?= 100000
 fuzz: $(VENV)/.dev
 	$(BIN)/python tests/fuzz/run.py --inputs $(INPUTS)
+
+# The documentation, into site/: without network, and with warnings as errors.
+docs: $(VENV)/.dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# README's figures, from what benchmarks wrote into docs/data.
+figures: $(VENV)/.dev
+	$(BIN)/python docs/making/readme_figures.py
 
 # What CHANGELOG.md says of the version that this is.
 release-notes:
@@ -70,12 +79,12 @@ $(VENV)/.base: pyproject.toml constraints.txt
 
 $(VENV)/.dev: pyproject.toml constraints.txt
 	$(call environment)
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[dev]"
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[dev,docs]"
 	@touch $@ $(VENV)/.base
 
 $(VENV)/.dev-peers: pyproject.toml constraints.txt
 	$(call environment)
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[dev,peers]"
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[dev,docs,peers]"
 	@touch $@ $(VENV)/.dev $(VENV)/.base
 
 # A bare Debian has no venv module until python3-venv is installed.
@@ -94,4 +103,4 @@ define debian
 endef
 
 clean:
-	rm -rf $(VENV) $(VENV)-panoptica build dist demo-run bench-results .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-panoptica build dist site demo-run bench-results .mypy_cache .ruff_cache .pytest_cache .hypothesis

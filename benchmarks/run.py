@@ -1,19 +1,21 @@
 """Every row of the performance table that can be measured, ours and the peers' in one run.
 
-Run it with `make bench`, or a part of it with `make bench PARTS=ranking`. Results are printed and written to
-bench-results/bench.json. Times are the best of several interleaved rounds on one thread; ratios are what counts, the
-machine being whatever it is.
+Run it with `make bench`, or a part of it with `make bench PARTS=ranking`. Results are printed and kept in
+bench-results/bench.json, part by part, with the day and the machine; with `--record` in docs/data/benchmarks.json as well,
+from which the documentation and README have their figures. Times are the best of several interleaved rounds on one thread;
+ratios are what counts, the machine being whatever it is.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
-import sys
 import tempfile
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -46,7 +48,9 @@ from podium.metrics import SurfaceDistances, dice, displacement_error, overlap, 
 
 REGIONS = {"kidney_and_mass": (1, 2, 3), "mass": (2, 3), "tumor": (2,)}
 TOLERANCES = {"kidney_and_mass": 1.0330772532390826, "mass": 1.1328796488598762, "tumor": 1.1498198361434828}
-RESULTS = Path(__file__).resolve().parents[1] / "bench-results" / "bench.json"
+PROJECT = Path(__file__).resolve().parents[1]
+RESULTS = PROJECT / "bench-results" / "bench.json"
+RECORD = PROJECT / "docs" / "data" / "benchmarks.json"
 
 
 def decompress(*paths: Path) -> None:
@@ -243,6 +247,23 @@ def show(rows: list[Row], console: Console) -> None:
     console.print(table)
 
 
+def processor() -> str:
+    """Return what the processor is called, as far as the system tells."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor() or platform.machine())
+
+
+def keep(path: Path, part: str, rows: list[Row]) -> None:
+    """Put the rows of a part into a file of results, with the day and the machine; other parts stay as they are."""
+    parts = json.loads(path.read_text())["parts"] if path.exists() else {}
+    machine = {"processor": processor(), "cores": os.cpu_count(), "python": platform.python_version()}
+    day = datetime.now(UTC).date().isoformat()
+    parts[part] = {"date": day, "machine": machine, "rows": [row.as_json() for row in rows]}
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps({"parts": parts}, indent=1, ensure_ascii=False) + "\n")
+
+
 def main() -> None:
     """Run everything that is named, or all."""
     console = Console(width=130)
@@ -269,15 +290,21 @@ def main() -> None:
             "algorithms": algorithms.rows,
             "start": lambda: start.rows(cases[-1]),
         }
-        rows = []
-        for part in sys.argv[1:] or parts:
+        parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+        parser.add_argument("parts", nargs="*", choices=[*parts, []], metavar="PART", help=", ".join(parts))
+        parser.add_argument("--record", action="store_true", help="keep the figures for the documentation as well")
+        given = parser.parse_args()
+        everything = []
+        for part in given.parts or parts:
             with console.status(f"measuring {part} …"):
-                rows += parts[part]()
-    show(rows, console)
-    RESULTS.parent.mkdir(exist_ok=True)
-    machine = {"python": platform.python_version(), "processor": platform.processor(), "cores": os.cpu_count()}
-    RESULTS.write_text(json.dumps({"machine": machine, "rows": [row.as_json() for row in rows]}, indent=2))
-    console.print(f"Written to {RESULTS.relative_to(Path.cwd()) if RESULTS.is_relative_to(Path.cwd()) else RESULTS}")
+                rows = parts[part]()
+            for path in (RESULTS, RECORD) if given.record else (RESULTS,):
+                keep(path, part, rows)
+            everything += rows
+    show(everything, console)
+    console.print(
+        f"Kept in {RESULTS.relative_to(PROJECT)}{f' and {RECORD.relative_to(PROJECT)}' if given.record else ''}"
+    )
 
 
 if __name__ == "__main__":

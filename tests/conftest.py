@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import hypothesis
 import pytest
+from browsing import DESKTOP, FLAGS, LATE_TOGGLES, PATIENCE
 from shared_data import SHARED
 from slow_files import SLOW
 from typer.testing import CliRunner
@@ -142,6 +143,54 @@ def few_cases(written_demo: Callable[[str], Path], tmp_path_factory: pytest.Temp
         return made[name]
 
     return of
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Start Chromium, or say why not."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed: make test installs it")
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("Chromium is not installed: apt-get install chromium")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=chromium, headless=True, args=FLAGS, timeout=PATIENCE)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(browser):
+    """Return a function that opens a file; the test fails where anything is logged or wanted from elsewhere.
+
+    Elsewhere is whatever is not in the file, or, where it is given, in the folder `within`.
+    """
+    contexts, wrong = [], []
+
+    def visit(path, *, size=DESKTOP, scheme="light", anchor="", within=None, **options):
+        context = browser.new_context(viewport=size, color_scheme=scheme, offline=True, **options)
+        contexts.append(context)
+        context.set_default_timeout(PATIENCE)
+        context.add_init_script(LATE_TOGGLES)
+        page = context.new_page()
+        address = path.as_uri()
+        page.on("console", lambda message: wrong.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("dialog", lambda dialog: (wrong.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        own = None if within is None else within.as_uri()
+
+        def asked(request):
+            url = request.url.partition("#")[0]
+            if url != address and not url.startswith("data:") and (own is None or not url.startswith(own)):
+                wrong.append(request.url)
+
+        page.on("request", asked)
+        page.goto(f"{address}{anchor}")
+        return page
+
+    yield visit
+    for context in contexts:
+        context.close()
+    assert wrong == []
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -384,6 +384,11 @@ def test_columns_in_german_and_french_are_known(tmp_path):
         assert "Numbers have decimal commas." in remarks
 
 
+def test_columns_as_challenger_has_them_are_known(tmp_path):
+    table, _ = read(tmp_path, "Task,TestCase,Algorithm,MetricValue\nT1,case1,A1,0.266\n")
+    assert table.row(0, named=True) == {"submission": "A1", "case": "case1", "value": 0.266, "task": "T1"}
+
+
 def test_columns_that_nothing_was_made_of_are_named(tmp_path):
     _, remarks = read(tmp_path, "team,case,Dice,centre\nA,1,0.5,Oslo\n")
     assert remarks[-1] == "Values are in the column 'Dice'. Passed over: centre."

@@ -16,8 +16,8 @@ FLAGS = (
     "--disable-sync",
 )
 PATIENCE = 600_000  # milliseconds: whether something comes is asked here, not how soon
-# What a page makes when a section is opened comes after the click, on a busy machine long after: here always late, so that a
-# test that does not wait for it fails every time.
+# What a page makes when a section is opened comes after the click, on a busy machine long after: here always late, so
+# that a test that does not wait for it fails every time.
 LATE_TOGGLES = """document.addEventListener("toggle", (event) => {
   if (event.late) return;
   event.stopImmediatePropagation();

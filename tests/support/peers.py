@@ -90,6 +90,11 @@ def monai_froc(false: np.ndarray, true: np.ndarray, *, targets: int, images: int
         return float(compute_froc_score(*compute_froc_curve_data(false, true, targets, images), rates))
 
 
+def of_module(name: str) -> Any:
+    """Return a module of a peer, by its whole name, whose functions do not warn."""
+    return _Quiet(_module(name))
+
+
 def medpy() -> Any:
     """Return MedPy's module of binary metrics."""
     return _Quiet(_module("medpy.metric.binary"))
@@ -142,17 +147,36 @@ def statsmodels_variances(values: np.ndarray, subjects: np.ndarray) -> tuple[flo
         return float(fitted.scale), float(fitted.cov_re[0, 0])
 
 
+_REMEMBERED: dict[bytes, dict[str, float]] = {}
+
+
 def panoptica(*pairs: tuple[np.ndarray, np.ndarray]) -> list[dict[str, float]]:
-    """Return panoptica's qualities of pairs of instance maps, from its own environment (made by `make bench`)."""
+    """Return panoptica's qualities of pairs of instance maps, from its own environment (made by `make bench`).
+
+    What was asked before is remembered: to ask for all pairs at once first makes one process of many.
+    """
+    keys = [b"".join(f"{side.dtype} {side.shape}".encode() + side.tobytes() for side in pair) for pair in pairs]
+    new = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in _REMEMBERED}
+    if new:
+        _REMEMBERED.update(zip(new, _asked_of_panoptica(list(new.values())), strict=True))
+    return [_REMEMBERED[key] for key in keys]
+
+
+def panoptica_python() -> Path:
+    """Return the interpreter of panoptica's own environment."""
     python = Path(os.environ.get("PANOPTICA_PYTHON", PROJECT / ".venv-panoptica" / "bin" / "python"))
     if not python.exists():
         pytest.skip("the peer panoptica has no environment of its own here (make bench makes it)")
+    return python
+
+
+def _asked_of_panoptica(pairs: list[tuple[np.ndarray, np.ndarray]]) -> list[dict[str, float]]:
     script = PROJECT / "benchmarks" / "panoptica_process.py"
     with tempfile.TemporaryDirectory() as folder:
         for number, (reference, prediction) in enumerate(pairs):
             np.savez(Path(folder) / f"{number}.npz", reference=reference, prediction=prediction)
         lines = "".join(f"instances {folder}/{number}.npz\n" for number in range(len(pairs)))
-        done = subprocess.run([python, script], input=lines, capture_output=True, text=True, check=True)
+        done = subprocess.run([panoptica_python(), script], input=lines, capture_output=True, text=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()[-len(pairs) :]]
 
 
@@ -191,27 +215,45 @@ def coco_precisions(truth: Any, claim: Any) -> np.ndarray:
     return run.eval["precision"][:, :, :, 0, 2]
 
 
+def coco_mean(truth: Any, claim: Any) -> float:
+    """Return COCO's own mean average precision, over the classes that occur."""
+    precisions = coco_precisions(truth, claim)
+    return float(precisions[precisions > -1].mean()) if (precisions > -1).any() else -1.0
+
+
 def skimage_module(module: str) -> Any:
     """Return a module of scikit-image, such as morphology."""
     return _module(f"skimage.{module}")
 
 
-def simpleitk_hausdorff(reference: np.ndarray, prediction: np.ndarray) -> tuple[float, float]:
-    """Return SimpleITK's Hausdorff distance and average Hausdorff distance of two boolean masks, of spacing 1."""
+def _simpleitk(name: str, *masks: np.ndarray, spacing: tuple[float, ...] | None = None) -> Any:
+    """Return a filter of SimpleITK that was run on masks, one thread at work."""
     sitk = _module("SimpleITK")
     sitk.ProcessObject.SetGlobalDefaultNumberOfThreads(1)
-    measured = sitk.HausdorffDistanceImageFilter()
-    measured.Execute(*(sitk.GetImageFromArray(mask.astype(np.uint8)) for mask in (reference, prediction)))
+    pictures = [sitk.GetImageFromArray(mask.astype(np.uint8)) for mask in masks]
+    for picture in pictures:
+        picture.SetSpacing([float(length) for length in (spacing or (1.0,) * picture.GetDimension())[::-1]])
+    measured = getattr(sitk, name)()
+    measured.Execute(*pictures)
+    return measured
+
+
+def simpleitk_hausdorff(
+    reference: np.ndarray, prediction: np.ndarray, spacing: tuple[float, ...] | None = None
+) -> tuple[float, float]:
+    """Return SimpleITK's Hausdorff distance and average Hausdorff distance of two boolean masks."""
+    measured = _simpleitk("HausdorffDistanceImageFilter", reference, prediction, spacing=spacing)
     return measured.GetHausdorffDistance(), measured.GetAverageHausdorffDistance()
 
 
 def simpleitk_overlap(reference: np.ndarray, prediction: np.ndarray) -> Any:
     """Return SimpleITK's measures of overlap of two boolean masks."""
-    sitk = _module("SimpleITK")
-    sitk.ProcessObject.SetGlobalDefaultNumberOfThreads(1)
-    measured = sitk.LabelOverlapMeasuresImageFilter()
-    measured.Execute(*(sitk.GetImageFromArray(mask.astype(np.uint8)) for mask in (reference, prediction)))
-    return measured
+    return _simpleitk("LabelOverlapMeasuresImageFilter", reference, prediction)
+
+
+def simpleitk_shape(mask: np.ndarray, spacing: tuple[float, ...]) -> Any:
+    """Return SimpleITK's statistics of the shape of a boolean mask, of which all is label 1."""
+    return _simpleitk("LabelShapeStatisticsImageFilter", mask, spacing=spacing)
 
 
 def deepmind_dice(reference: np.ndarray, prediction: np.ndarray) -> float:

@@ -9,13 +9,12 @@ from typing import Any
 import families
 import numpy as np
 import peers
+from peers_asked import Answer, measured
 from scipy.stats import pearsonr
 
 from podium import metrics as m
 
 SEEDS = range(3)
-Pairs = Iterator[tuple[Any, Any]]
-Check = Callable[[Any], Pairs]
 
 
 def box_images(seed: int, count: int) -> tuple[list[m.BoxSet], list[m.BoxSet]]:
@@ -75,195 +74,218 @@ def points(seed: int) -> tuple[np.ndarray, np.ndarray]:
     return one, two
 
 
-def of(
-    draw: Callable[[int], tuple[Any, Any]], theirs: Callable[..., Any], prepare: Any = None, **options: Any
-) -> Check:
-    """Return a check of a metric of a reference and a prediction, or of what is prepared of them."""
-
-    def check(metric: Any) -> Pairs:
-        for seed in SEEDS:
-            drawn = draw(seed)
-            ours = metric(*drawn, **options) if prepare is None else metric(prepare(*drawn), **options)
-            yield ours, theirs(*drawn)
-
-    return check
-
-
-def scikit_learn(draw: Any, name: str, *, scored: bool = False, **options: Any) -> Check:
-    """Return a check against a function of scikit-learn; of classes one-hot where asked for."""
-    return of(
-        draw, lambda one, two: getattr(peers.scikit_learn(), name)(np.eye(4)[one] if scored else one, two, **options)
-    )
-
-
-def decided(name: str, theirs: Callable[[Any], Any] = float, **options: Any) -> Check:
-    """Return a check of a metric of counts against a function of scikit-learn of the decisions."""
-    peer = lambda one, two: theirs(getattr(peers.scikit_learn(), name)(one, two, **options))  # noqa: E731
-    return of(decisions, peer, m.BinaryCounts.between)
-
-
-def torchmetrics(draw: Any, name: str, **options: Any) -> Check:
-    return of(draw, lambda one, two: getattr(peers.torchmetrics(), name)(two, one, **options))
-
-
-def pingouin(metric: Any) -> Pairs:
-    for seed in SEEDS:
-        one, two = values(seed)
-        theirs = peers.pingouin_icc(np.stack([one, two], axis=1))
-        for form, (value, *_) in theirs.items():
-            yield metric(one, two, form=form), value
-
-
-def kappas(metric: Any) -> Pairs:
-    for seed in SEEDS:
-        for disagreement, weights in (("any", None), ("linear", "linear"), ("quadratic", "quadratic")):
-            theirs = peers.scikit_learn().cohen_kappa_score(*classes(seed), weights=weights)
-            yield metric(*classes(seed), disagreement=disagreement), theirs
-
-
-def f_betas(metric: Any) -> Pairs:
-    for beta in (0.5, 1.0, 2.0):
-        counts = m.BinaryCounts.between(*decisions(0))
-        yield metric(counts, beta=beta), peers.scikit_learn().fbeta_score(*decisions(0), beta=beta)
-
-
-def top_k(metric: Any) -> Pairs:
-    for k in (1, 2, 3):
-        yield metric(*class_chances(0), k=k), peers.scikit_learn().top_k_accuracy_score(*class_chances(0), k=k)
-
-
-def detections(seed: int, *, missed: int) -> tuple[list[m.ImageDetections], np.ndarray, np.ndarray]:
-    """Return detections in four images, some references missed, and all scores with whether they are right."""
+def detections(seed: int) -> tuple[list[m.ImageDetections]]:
+    """Return detections in four images, in each of which as many references are missed as the seed says."""
     generator = np.random.default_rng(seed)
     drawn = [(generator.random(9), generator.random(9) < 0.5) for _ in range(4)]
-    own = [m.ImageDetections(scores, true, int(true.sum()) + missed) for scores, true in drawn]
-    scores, true = (np.concatenate(side) for side in zip(*drawn, strict=True))
-    return own, scores, true
+    return ([m.ImageDetections(scores, true, int(true.sum()) + seed) for scores, true in drawn],)
 
 
-def monai_froc(metric: Any) -> Pairs:
-    rates = (0.25, 0.5, 1.0, 2.0)
-    for seed in SEEDS:
-        own, scores, true = detections(seed, missed=1)
-        hit = np.concatenate([scores[true], np.zeros(len(own))])
-        theirs = peers.monai_froc(scores[~true], hit, targets=hit.size, images=len(own), rates=rates)
-        yield metric(m.Detections.of(own), rates=rates), theirs
-
-
-def step_precision(metric: Any) -> Pairs:
-    for seed in SEEDS:
-        own, scores, true = detections(seed, missed=seed)
-        share = true.sum() / (true.sum() + 4 * seed)
-        theirs = peers.scikit_learn().average_precision_score(true, scores) * share
-        yield metric(m.Detections.of(own), interpolation="none"), theirs
-
-
-def coco(metric: Any) -> Pairs:
-    for seed in SEEDS:
-        truth, claim = box_images(seed, 4)
-        yield metric(truth, claim), peers.coco_precisions(truth, claim).mean()
+def deformations(seed: int) -> tuple[np.ndarray]:
+    return (np.random.default_rng(seed).normal(0, 1, (3, 5, 6, 7)),)
 
 
 @cache
-def _panoptica() -> list[tuple[tuple[np.ndarray, np.ndarray], dict[str, float]]]:
-    pairs = [tuple(map(np.uint8, pair)) for pair in families.FAMILIES["instances"][0].pairs()]
-    return list(zip(pairs, peers.panoptica(*pairs), strict=True))
+def instance_pairs() -> list[tuple[np.ndarray, np.ndarray]]:
+    return list(families.FAMILIES["instances"][0].pairs())
 
 
-def panoptica(key: str) -> Check:
-    return lambda metric: ((metric(m.InstanceCounts.between(*pair)), theirs[key]) for pair, theirs in _panoptica())
+DRAWS: dict[str, Callable[[int], tuple[Any, ...]]] = {
+    "boxes": lambda seed: box_images(seed, 4),
+    "class agreement": classes,
+    "class probabilities": class_chances,
+    "classification": classes,
+    "decisions": decisions,
+    "deformations": deformations,
+    "detections": detections,
+    "images": images,
+    "instances": lambda seed: (*instance_pairs()[seed], None),
+    "landmarks": points,
+    "probabilities": chances,
+    "regression": values,
+}
+"""By family, data that are drawn with a seed."""
 
 
-def numpy_folds(metric: Any) -> Pairs:
-    for seed in SEEDS:
-        field = np.random.default_rng(seed).normal(0, 1, (3, 5, 6, 7))
-        gradient = np.stack([np.stack(np.gradient(part), axis=-1) for part in field], axis=-2)
-        yield metric(field), (np.linalg.det(np.eye(3) + gradient) <= 0).mean()
+def scikit_learn(name: str, *, scored: bool = False, labelled: bool = False, **options: Any) -> tuple[Answer]:
+    """Return the answer of a function of scikit-learn; of classes one-hot, or told all classes, where asked for."""
+
+    def theirs(one: np.ndarray, two: np.ndarray) -> float:
+        known = {"labels": range(number_of_classes(one, two))} if labelled else {}
+        return getattr(peers.scikit_learn(), name)(
+            np.eye(two.shape[-1])[one] if scored else one, two, **options, **known
+        )
+
+    return (Answer(theirs),)
 
 
-def _distances(one: np.ndarray, two: np.ndarray) -> np.ndarray:
-    return np.linalg.norm(two - one, axis=1)
+def decided(name: str, theirs: Callable[[Any], Any] = float, **options: Any) -> tuple[Answer]:
+    """Return the answer of a function of scikit-learn of decisions, or what is made of it."""
+    return (Answer(lambda one, two: theirs(getattr(peers.scikit_learn(), name)(one, two, **options))),)
 
 
-def _similarity(one: np.ndarray, two: np.ndarray) -> float:
+def torchmetrics(name: str, *, counted: bool = False, **options: Any) -> tuple[Answer]:
+    """Return the answer of a function of TorchMetrics, which is told the number of classes where it must know."""
+
+    def theirs(one: np.ndarray, two: np.ndarray) -> float:
+        known = {"num_classes": number_of_classes(one, two)} if counted else {}
+        return getattr(peers.torchmetrics(), name)(two, one, **options, **known)
+
+    return (Answer(theirs),)
+
+
+def number_of_classes(one: np.ndarray, two: np.ndarray) -> int:
+    """Return how many classes there are, called or scored."""
+    return np.shape(two)[-1] if np.ndim(two) == 2 else int(max(np.max(one), np.max(two))) + 1
+
+
+def pingouin(form: str) -> Answer:
+    return Answer(lambda one, two: peers.pingouin_icc(np.stack([one, two], axis=1))[form][0], {"form": form})
+
+
+def kappa(disagreement: str, weights: str | None) -> Answer:
+    theirs = lambda one, two: peers.scikit_learn().cohen_kappa_score(one, two, weights=weights)  # noqa: E731
+    return Answer(theirs, {} if weights is None else {"disagreement": disagreement})
+
+
+def f_beta(beta: float) -> Answer:
+    theirs = lambda one, two: peers.scikit_learn().fbeta_score(one, two, beta=beta)  # noqa: E731
+    return Answer(theirs, {} if beta == 1 else {"beta": beta})
+
+
+def top_k(k: int) -> Answer:
+    def theirs(one: np.ndarray, two: np.ndarray) -> float:
+        return peers.scikit_learn().top_k_accuracy_score(one, two, k=k, labels=range(two.shape[-1]))
+
+    return Answer(theirs, {} if k == 1 else {"k": k})
+
+
+def pooled(own: list[m.ImageDetections]) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return all scores, whether each is right, and how many references there are."""
+    scores, true = (np.concatenate([getattr(image, name) for image in own]) for name in ("scores", "true"))
+    return scores, true, sum(image.references for image in own)
+
+
+def monai_froc(own: list[m.ImageDetections], rates: tuple[float, ...] = (0.125, 0.25, 0.5, 1, 2, 4, 8)) -> float:
+    scores, true, targets = pooled(own)
+    hit = np.concatenate([scores[true], np.zeros(targets - true.sum())])
+    return peers.monai_froc(scores[~true], hit, targets=targets, images=len(own), rates=rates)
+
+
+def something_is_missed(own: list[m.ImageDetections]) -> bool:
+    return pooled(own)[1].sum() < pooled(own)[2]
+
+
+def step_precision(own: list[m.ImageDetections]) -> float:
+    scores, true, targets = pooled(own)
+    return peers.scikit_learn().average_precision_score(true, scores) * true.sum() / targets
+
+
+def panoptica(key: str) -> tuple[Answer]:
+    return (Answer(lambda one, two, _: peers.panoptica((np.uint8(one), np.uint8(two)))[0][key]),)
+
+
+def numpy_folds(field: np.ndarray) -> float:
+    gradient = np.stack([np.stack(np.gradient(part), axis=-1) for part in field], axis=-2)
+    return (np.linalg.det(np.eye(len(field)) + gradient) <= 0).mean()
+
+
+def distances(one: np.ndarray, two: np.ndarray) -> np.ndarray:
+    return np.linalg.norm(np.subtract(two, one), axis=1)
+
+
+def similarity(one: np.ndarray, two: np.ndarray) -> float:
     options: dict[str, Any] = {"gaussian_weights": True, "use_sample_covariance": False, "data_range": 1.0}
     return peers.scikit_image().structural_similarity(one, two, **options)
 
 
-CHECKS: dict[tuple[str, str], Check] = {
-    ("intraclass_correlation", "pingouin"): pingouin,
+def signal_to_noise(one: np.ndarray, two: np.ndarray) -> float:
+    return peers.scikit_image().peak_signal_noise_ratio(one, two, data_range=1.0)
+
+
+def percentiles(far: Callable[..., np.ndarray]) -> tuple[Answer, ...]:
+    """Return NumPy's percentiles of errors, Podium's default of 95 first."""
+    return (
+        Answer(lambda one, two: np.percentile(far(one, two), 95)),
+        Answer(lambda one, two: np.percentile(far(one, two), 80), {"percentile": 80}),
+    )
+
+
+CHECKS: dict[tuple[str, str], tuple[Answer, ...]] = {
+    ("intraclass_correlation", "pingouin"): (
+        Answer(pingouin("2,1").theirs),
+        *map(pingouin, ("1,1", "3,1", "1,k", "2,k", "3,k")),
+    ),
     ("true_positive_rate", "scikit-learn"): decided("recall_score"),
     ("specificity", "scikit-learn"): decided("recall_score", pos_label=0),
     ("false_positive_rate", "scikit-learn"): decided("recall_score", lambda value: 1 - value, pos_label=0),
     ("positive_predictive_value", "scikit-learn"): decided("precision_score"),
     ("negative_predictive_value", "scikit-learn"): decided("precision_score", pos_label=0),
-    ("f_beta", "scikit-learn"): f_betas,
+    ("f_beta", "scikit-learn"): tuple(map(f_beta, (1, 0.5, 2))),
     ("youden_index", "scikit-learn"): decided("balanced_accuracy_score", adjusted=True),
     ("positive_likelihood_ratio", "scikit-learn"): decided("class_likelihood_ratios", lambda both: both[0]),
     ("negative_likelihood_ratio", "scikit-learn"): decided("class_likelihood_ratios", lambda both: both[1]),
-    ("accuracy", "scikit-learn"): scikit_learn(classes, "accuracy_score"),
-    ("accuracy", "TorchMetrics"): torchmetrics(classes, "accuracy", task="multiclass", num_classes=4, average="micro"),
-    ("error_rate", "scikit-learn"): scikit_learn(classes, "zero_one_loss"),
-    ("macro_f1", "scikit-learn"): scikit_learn(classes, "f1_score", average="macro"),
-    ("weighted_f1", "scikit-learn"): scikit_learn(classes, "f1_score", average="weighted"),
-    ("balanced_accuracy", "scikit-learn"): scikit_learn(classes, "balanced_accuracy_score"),
-    ("matthews_correlation", "scikit-learn"): scikit_learn(classes, "matthews_corrcoef"),
-    ("matthews_correlation", "TorchMetrics"): torchmetrics(
-        classes, "matthews_corrcoef", task="multiclass", num_classes=4
+    ("accuracy", "scikit-learn"): scikit_learn("accuracy_score"),
+    ("accuracy", "TorchMetrics"): torchmetrics("accuracy", counted=True, task="multiclass", average="micro"),
+    ("error_rate", "scikit-learn"): scikit_learn("zero_one_loss"),
+    ("macro_f1", "scikit-learn"): scikit_learn("f1_score", average="macro"),
+    ("weighted_f1", "scikit-learn"): scikit_learn("f1_score", average="weighted"),
+    ("balanced_accuracy", "scikit-learn"): scikit_learn("balanced_accuracy_score"),
+    ("matthews_correlation", "scikit-learn"): scikit_learn("matthews_corrcoef"),
+    ("matthews_correlation", "TorchMetrics"): torchmetrics("matthews_corrcoef", counted=True, task="multiclass"),
+    ("cohen_kappa", "scikit-learn"): (kappa("any", None), kappa("linear", "linear"), kappa("quadratic", "quadratic")),
+    ("froc_score", "MONAI"): (
+        Answer(monai_froc, where=something_is_missed),
+        Answer(lambda own: monai_froc(own, (0.5, 1.0)), {"rates": (0.5, 1.0)}, something_is_missed),
     ),
-    ("cohen_kappa", "scikit-learn"): kappas,
-    ("froc_score", "MONAI"): monai_froc,
-    ("detection_average_precision", "scikit-learn"): step_precision,
+    ("detection_average_precision", "scikit-learn"): (Answer(step_precision, {"interpolation": "none"}),),
     ("detection_sensitivity", "panoptica"): panoptica("rec"),
     ("detection_precision", "panoptica"): panoptica("prec"),
     ("detection_f1", "panoptica"): panoptica("rq"),
     ("recognition_quality", "panoptica"): panoptica("rq"),
     ("segmentation_quality", "panoptica"): panoptica("sq"),
     ("panoptic_quality", "panoptica"): panoptica("pq"),
-    ("mean_average_precision", "pycocotools"): coco,
-    ("landmark_error", "NumPy"): of(points, lambda one, two: _distances(one, two).mean()),
-    ("landmark_error_percentile", "NumPy"): of(
-        points, lambda one, two: np.percentile(_distances(one, two), 80), percentile=80
-    ),
-    ("peak_signal_to_noise_ratio", "scikit-image"): of(
-        images,
-        lambda one, two: peers.scikit_image().peak_signal_noise_ratio(one, two, data_range=1.0),
-        data_range=1.0,
-    ),
-    ("structural_similarity", "scikit-image"): of(images, _similarity, data_range=1.0),
-    ("structural_similarity", "MONAI"): of(images, peers.monai_ssim, data_range=1.0),
-    ("area_under_roc", "scikit-learn"): scikit_learn(chances, "roc_auc_score"),
-    ("area_under_roc", "TorchMetrics"): torchmetrics(chances, "auroc", task="binary"),
-    ("area_under_precision_recall", "scikit-learn"): scikit_learn(chances, "average_precision_score"),
-    ("area_under_precision_recall", "TorchMetrics"): torchmetrics(chances, "average_precision", task="binary"),
-    ("brier_score", "scikit-learn"): scikit_learn(chances, "brier_score_loss"),
-    ("log_loss", "scikit-learn"): scikit_learn(chances, "log_loss"),
+    ("mean_average_precision", "pycocotools"): (Answer(peers.coco_mean),),
+    ("landmark_error", "NumPy"): (Answer(lambda one, two: distances(one, two).mean()),),
+    ("landmark_error_percentile", "NumPy"): percentiles(distances),
+    ("peak_signal_to_noise_ratio", "scikit-image"): (Answer(signal_to_noise),),
+    ("structural_similarity", "scikit-image"): (Answer(similarity),),
+    ("structural_similarity", "MONAI"): (Answer(peers.monai_ssim),),
+    ("area_under_roc", "scikit-learn"): scikit_learn("roc_auc_score"),
+    ("area_under_roc", "TorchMetrics"): torchmetrics("auroc", task="binary"),
+    ("area_under_precision_recall", "scikit-learn"): scikit_learn("average_precision_score"),
+    ("area_under_precision_recall", "TorchMetrics"): torchmetrics("average_precision", task="binary"),
+    ("brier_score", "scikit-learn"): scikit_learn("brier_score_loss", labels=[0, 1]),
+    ("log_loss", "scikit-learn"): scikit_learn("log_loss", labels=[0, 1]),
     ("expected_calibration_error", "TorchMetrics"): torchmetrics(
-        chances, "calibration_error", task="binary", n_bins=15, norm="l1"
+        "calibration_error", task="binary", n_bins=15, norm="l1"
     ),
-    ("macro_area_under_roc", "scikit-learn"): scikit_learn(class_chances, "roc_auc_score", multi_class="ovr"),
-    ("macro_area_under_precision_recall", "scikit-learn"): scikit_learn(
-        class_chances, "average_precision_score", scored=True
-    ),
-    ("multiclass_brier_score", "scikit-learn"): scikit_learn(class_chances, "brier_score_loss", scale_by_half=False),
-    ("multiclass_log_loss", "scikit-learn"): scikit_learn(class_chances, "log_loss"),
-    ("top_k_accuracy", "scikit-learn"): top_k,
+    ("macro_area_under_roc", "scikit-learn"): scikit_learn("roc_auc_score", labelled=True, multi_class="ovr"),
+    ("macro_area_under_precision_recall", "scikit-learn"): scikit_learn("average_precision_score", scored=True),
+    ("multiclass_brier_score", "scikit-learn"): scikit_learn("brier_score_loss", labelled=True, scale_by_half=False),
+    ("multiclass_log_loss", "scikit-learn"): scikit_learn("log_loss", labelled=True),
+    ("top_k_accuracy", "scikit-learn"): tuple(map(top_k, (1, 2, 3))),
     ("top_label_calibration_error", "TorchMetrics"): torchmetrics(
-        class_chances, "calibration_error", task="multiclass", num_classes=4, n_bins=15, norm="l1"
+        "calibration_error", counted=True, task="multiclass", n_bins=15, norm="l1"
     ),
-    ("folded_share", "NumPy"): numpy_folds,
-    ("mean_absolute_error", "scikit-learn"): scikit_learn(values, "mean_absolute_error"),
-    ("root_mean_square_error", "scikit-learn"): scikit_learn(values, "root_mean_squared_error"),
-    ("absolute_error_percentile", "NumPy"): of(
-        values, lambda one, two: np.percentile(np.abs(two - one), 80), percentile=80
-    ),
-    ("median_absolute_error", "scikit-learn"): scikit_learn(values, "median_absolute_error"),
-    ("coefficient_of_determination", "scikit-learn"): scikit_learn(values, "r2_score"),
-    ("bias", "NumPy"): of(values, lambda one, two: np.mean(two - one)),
-    ("pearson_correlation", "SciPy"): of(values, lambda one, two: pearsonr(one, two)[0]),
+    ("folded_share", "NumPy"): (Answer(numpy_folds),),
+    ("mean_absolute_error", "scikit-learn"): scikit_learn("mean_absolute_error"),
+    ("root_mean_square_error", "scikit-learn"): scikit_learn("root_mean_squared_error"),
+    ("absolute_error_percentile", "NumPy"): percentiles(lambda one, two: np.abs(np.subtract(two, one))),
+    ("median_absolute_error", "scikit-learn"): scikit_learn("median_absolute_error"),
+    ("coefficient_of_determination", "scikit-learn"): scikit_learn("r2_score"),
+    ("bias", "NumPy"): (Answer(lambda one, two: np.mean(np.subtract(two, one))),),
+    ("pearson_correlation", "SciPy"): (Answer(lambda one, two: pearsonr(one, two)[0]),),
 }
 
 
-def compared(name: str, peer: str) -> Pairs:
+def compared(name: str, peer: str) -> Iterator[tuple[Any, Any]]:
     """Yield what Podium and the peer say of some random data."""
-    yield from CHECKS[name, peer](m.get_metric(name))
+    metric = m.get_metric(name)
+    if peer == "panoptica":  # all that will be asked, in one process
+        peers.panoptica(*(tuple(map(np.uint8, pair)) for pair in instance_pairs()))
+    for seed in SEEDS:
+        data = DRAWS[metric.family](seed)
+        for answer in CHECKS[name, peer]:
+            if answer.where(*data):
+                yield measured(metric, *data, **answer.options), answer.theirs(*data)

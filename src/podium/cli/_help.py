@@ -24,6 +24,24 @@ def examples_of(text: str | None) -> list[str]:
     return [line for line in (text or "").partition(_EXAMPLES)[2].splitlines() if line]
 
 
+def words_of(text: str | None) -> str:
+    """Return what stands before the examples."""
+    return (text or "").partition(_EXAMPLES)[0]
+
+
+def sections_of(command: Any, context: Any) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Return every argument and option with its help, under headings."""
+    sections: dict[str, list[tuple[str, str]]] = {}
+    for parameter in command.get_params(context):
+        name, text = parameter.get_help_record(context)
+        if parameter.param_type_name == "argument":
+            title, name = "Arguments", name.partition(" <")[0]
+        else:
+            title = getattr(parameter, "rich_help_panel", None) or (REQUIRED if parameter.required else _OTHERS)
+        sections.setdefault(title, []).append((name, text.replace("\\[", "[")))  # as older Typer has it
+    return sorted(sections.items(), key=lambda section: _place(section[0]))
+
+
 class _Helpful:
     """Examples come after the first words; parameters are in sections, first what is required."""
 
@@ -31,27 +49,18 @@ class _Helpful:
 
     def format_help_text(self, _: Any, formatter: Any) -> None:
         """Write what a command is for, and examples of it."""
-        about = (self.help or "").partition(_EXAMPLES)[0]
         formatter.write_paragraph()
         with formatter.indentation():
-            formatter.write_text(about)
+            formatter.write_text(words_of(self.help))
         with formatter.section("Examples"):
             for line in examples_of(self.help):
                 formatter.write(f"  {line}\n")
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write every argument and option, by section."""
-        sections: dict[str, list[tuple[str, str]]] = {}
-        for parameter in self.get_params(ctx):  # type: ignore[attr-defined]
-            name, text = parameter.get_help_record(ctx)
-            if parameter.param_type_name == "argument":
-                title, name = "Arguments", name.partition(" <")[0]
-            else:
-                title = getattr(parameter, "rich_help_panel", None) or (REQUIRED if parameter.required else _OTHERS)
-            sections.setdefault(title, []).append((name, text.replace("\\[", "[")))  # as older Typer has it
-        for title in sorted(sections, key=_place):
+        for title, rows in sections_of(self, ctx):
             with formatter.section(title):
-                formatter.write_dl(sections[title], col_max=_WIDEST_NAME)
+                formatter.write_dl(rows, col_max=_WIDEST_NAME)
 
 
 def _place(title: str) -> int:

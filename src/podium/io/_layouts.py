@@ -25,7 +25,21 @@ LAYOUTS = ("long", "wide", "metrics", "cases")
 _NEEDED = SCORE_COLUMNS[:3]
 _HEADINGS = {"long": (), "wide": ("submission", "value"), "metrics": ("value",), "cases": ("case", "value")}
 """What is a column's name, or below it, and has no column of its own."""
-_IMAGES = ("case_id", "case_name", "image", "image_id", "image_name", "img", "scan", "scan_id", "fall", "bild", "cas")
+_IMAGES = (
+    "case_id",
+    "case_name",
+    "test_case",
+    "testcase",
+    "image",
+    "image_id",
+    "image_name",
+    "img",
+    "scan",
+    "scan_id",
+    "fall",
+    "bild",
+    "cas",
+)
 _FILES = ("id", "file", "filename", "file_name", "sample", "sample_id", "datei", "fichier")
 _PEOPLE = ("patient", "patient_id", "subject", "subject_id")
 _OTHER_NAMES: Mapping[str, tuple[tuple[str, ...], ...]] = {

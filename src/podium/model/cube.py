@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Column", "Cube", "Floats", "Scores"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
+"""Arrays of numbers in double precision."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,10 +17,14 @@ from podium.model.errors import InputError
 
 __all__ = ["LARGEST_LABEL", "LONGEST_MM", "SHORTEST_MM", "Box", "LabelMap"]
 
-SHORTEST_MM, LONGEST_MM = 1e-6, 1e6
-"""A voxel is between a nanometre and a kilometre long; anything else is a mistake."""
+SHORTEST_MM = 1e-6
+"""A voxel is at least a nanometre long; anything else is a mistake."""
+
+LONGEST_MM = 1e6
+"""A voxel is at most a kilometre long; anything else is a mistake."""
 
 LARGEST_LABEL = 2**32 - 1
+"""Labels are whole numbers from 0 to this."""
 
 _LENGTHS = f"positive numbers in mm, each from {SHORTEST_MM:g} to {LONGEST_MM:g}"
 _NO_LENGTHS = (str, bytes, bool, np.bool_)

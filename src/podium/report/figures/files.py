@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["FORMATS", "THEMED", "as_bytes", "check_name", "inline_svg", "save", "slug"]
 
 FORMATS = ("svg", "pdf", "png")
+"""What figures can be written as."""
 _DOTS_PER_INCH = {"svg": 110, "pdf": 160, "png": 180}  # of what is drawn as pixels
 _METADATA = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}
 
