@@ -2,7 +2,8 @@
 
     python benchmarks/gpu.py --material CT.npz --distorch CHECKOUT --out results.json
 
-The file of CT cases is written by tests/support/ct_material.py; DisTorch is run from a checkout of its own. All take
+Kept as docs/data/gpu.json, the results are on the page *How fast it is* and in README. The file of CT cases is written
+by tests/support/ct_material.py; DisTorch is run from a checkout of its own. All take
 turns, the device is waited for before and after each, and the median of all turns counts. A contender that takes long
 sits out later rounds. Before anything is timed, the Hausdorff distances must agree: DisTorch's with our `surfel`
 boundary, MONAI's with `voxel`; both compute in single precision. Masks are made ready for each peer beforehand: one
@@ -19,6 +20,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -177,7 +179,8 @@ def main() -> None:
     except ModuleNotFoundError as error:
         print(f"MONAI is left out: there is no {error.name}")
     rows: list[dict[str, Any]] = []
-    document = {"device": torch.cuda.get_device_name(), "torch": torch.__version__, "rows": rows}
+    day = datetime.now(UTC).date().isoformat()
+    document = {"date": day, "device": torch.cuda.get_device_name(), "torch": torch.__version__, "rows": rows}
     given.out.parent.mkdir(parents=True, exist_ok=True)
     for name, pair, regions, spacing in materials():
         calls = contenders(pair, regions, spacing)

@@ -1,9 +1,9 @@
 """Every row of the performance table that can be measured, ours and the peers' in one run.
 
 Run it with `make bench`, or a part of it with `make bench PARTS=ranking`. Results are printed and kept in
-bench-results/bench.json, part by part, with the day and the machine; with `--record` in docs/data/benchmarks.json as well,
-from which the documentation and README have their figures. Times are the best of several interleaved rounds on one thread;
-ratios are what counts, the machine being whatever it is.
+bench-results/bench.json, part by part, with the day and the machine; with `--record` in docs/data/benchmarks.json as
+well, from which the documentation and README have their figures. Times are the best of several interleaved rounds on one
+thread; ratios are what counts, the machine being whatever it is.
 """
 
 from __future__ import annotations

@@ -25,8 +25,9 @@ def pages() -> Iterator[tuple[str, str]]:
 
 _INDEX = """# The challenges
 
-Each has two editions of its rules: `document`, what the challenge's page says (the default), and `code`, what its organisers' own
-program does where that differs (`--rules code`). What the pages leave open is decided on the page of each.
+Each has two editions of its rules: `document`, what the challenge's page says (the default), and `code`, what its
+organisers' own program does where that differs (`--rules code`). What the pages leave open is decided on the page of
+each.
 
 | name | challenge | what is judged, and how |
 |---|---|---|

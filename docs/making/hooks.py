@@ -1,7 +1,7 @@
 """The site's generated pages: MkDocs calls this module, it asks every maker, and puts their pages among those written.
 
-A maker is a module with a function `pages` that gives paths below docs/ with their texts. What it shows is taken from where
-it is declared: commands from the command line, challenges from their folders, figures from the benchmark's files.
+A maker is a module with a function `pages` that gives paths below docs/ with their texts. What it shows is taken from
+where it is declared: commands from the command line, challenges from their folders, figures from the benchmark's files.
 """
 
 from __future__ import annotations

@@ -48,7 +48,8 @@ def inputs_of(metric: Metric[..., Any]) -> list[Input]:
 
 def _disc(shape: tuple[int, ...], centre: tuple[float, ...], radii: tuple[float, ...]) -> Bools:
     grid = np.indices(shape)
-    return sum(((g - c) / r) ** 2 for g, c, r in zip(grid, centre, radii, strict=True)) <= 1  # type: ignore[return-value]
+    inside: Bools = sum(((g - c) / r) ** 2 for g, c, r in zip(grid, centre, radii, strict=True)) <= 1
+    return inside
 
 
 def _masks() -> Iterator[Input]:
@@ -130,7 +131,7 @@ def _probabilities() -> Iterator[Input]:
     yield Input("certain and right", (truth, truth.astype(float)))
     yield Input("certain and wrong: 1, 1, 0 with 0, 1, 0", (np.array([1, 1, 0]), np.array([0.0, 1.0, 0.0])))
     yield Input("0.95 for a 1, 1.0 for a 0", (np.array([1, 0]), np.array([0.95, 1.0])))
-    yield Input("on the edges of bins: 0.2, 0.4, 0.6 for 0, 1, 1", (np.array([0, 1, 1]), np.array([0.2, 0.4, 0.6])))
+    yield Input("at the edge of a bin: 0.15 for a 1, 0.2 for a 0", (np.array([1, 0]), np.array([0.15, 0.2])))
     yield Input("only positives: 0.2, 0.3", (np.array([1, 1]), np.array([0.2, 0.3])))
     yield Input("only negatives: 0.2, 0.3", (np.array([0, 0]), np.array([0.2, 0.3])))
     scores = np.array([40.0, 60.0, 50.0, 70.0])
@@ -144,7 +145,7 @@ def _class_probabilities() -> Iterator[Input]:
     truth[:4] = range(4)
     chances = generator.dirichlet([1, 1, 1, 1], 60)
     yield Input("60 samples of four classes", (truth, chances))
-    yield Input("equal probabilities for all", (truth, np.full((60, 4), 0.25)))
+    yield Input("equal probabilities for all: 0, 0, 1, 2, 0", (np.array([0, 0, 1, 2, 0]), np.full((5, 3), 1 / 3)))
     yield Input("certain and right", (truth, np.eye(4)[truth]))
     yield Input("certain and wrong", (np.array([0, 1, 2]), np.eye(3)[[1, 2, 0]]))
     few = np.array([[0.6, 0.3, 0.1], [0.2, 0.7, 0.1], [0.3, 0.4, 0.3], [0.5, 0.2, 0.3]])
@@ -231,6 +232,9 @@ def _boxes() -> Iterator[Input]:
     apart = boxes[[0, 9]]
     yield Input("equal scores, one right and one wrong", _one_image(boxes[:1], apart[::-1], np.full(2, 0.5)))
     yield Input("a box over half of its reference", _one_image(boxes[:1], boxes[:1] / [1, 1, 1, 2], np.ones(1)))
+    (known,), (found,) = _one_image(boxes[:2], boxes[[0, 1, 9]], np.array([0.9, 0.8, 0.7]))
+    second = m.BoxSet(found.boxes, scores=found.scores, classes=np.array([0, 0, 1]))
+    yield Input("all found, and a box of a class that no reference has", ([known], [second]))
     yield Input("nothing detected", _one_image(boxes[:2], boxes[:0], np.zeros(0)))
     yield Input("nothing to find", _one_image(boxes[:0], boxes[:2], np.array([0.9, 0.5])))
 

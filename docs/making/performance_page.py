@@ -42,9 +42,10 @@ def pages() -> Iterator[tuple[str, str]]:
 
 _INTRODUCTION = """# How fast it is
 
-`make bench` measures Podium and its peers side by side, in turns and in one run; the best of several rounds counts. What counts is
-the ratio, the machine being whatever it is. Every table here is made from the file that the benchmark wrote. An aim that was not
-reached says so. *≥ 25×* means that many times faster than the other; *≤ 2×* means at most so many times what the other takes.
+`make bench` measures Podium and its peers side by side, in turns and in one run; the best of several rounds counts.
+What matters is the ratio, the machine being whatever it is. Every table here is made from the file that the benchmark
+wrote. An aim that was not reached says so. *≥ 25×* means that many times faster than the other; *≤ 2×* means at most so
+many times what the other takes.
 """
 
 

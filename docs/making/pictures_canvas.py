@@ -109,7 +109,7 @@ def outline(mask: Mask) -> Path:
         for row, column in np.argwhere(mask & outside).tolist():
             after[row + start[0], column + start[1]].append((row + end[0], column + end[1]))
     vertices: list[tuple[float, float]] = []
-    codes: list[int] = []
+    codes: list[Any] = []  # Matplotlib's own numbers
     while after:
         first = place = next(iter(after))
         codes.append(Path.MOVETO)
@@ -149,7 +149,7 @@ def key(axes: Axes, entries: Sequence[tuple[str, str]], *, y: float = 1.03) -> N
 
 def heading(axes: Axes, text: str) -> None:
     """Write a line above axes."""
-    axes.text(0, 1.03, text, transform=axes.transAxes, va="bottom", fontsize=8, color=INK)
+    axes.text(0, 1.03, text, transform=axes.transAxes, va="bottom", fontsize=8.5, fontweight="bold", color=INK)
 
 
 def bars(axes: Axes, rows: Sequence[Sequence[Part]], *, whole: float | None = None) -> None:

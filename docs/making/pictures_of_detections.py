@@ -34,7 +34,7 @@ def detections(metric: AnyMetric) -> Drawn:
     found = m.Detections.of(images)
     value = float(metric(found))
     figure = card()
-    axes = plot_axes(figure, (0.07, 0.2, 0.36, 0.58), x="score")
+    axes = plot_axes(figure, (0.11, 0.2, 0.32, 0.58), x="score")
     axes.set(xlim=(1.02, 0), ylim=(-0.6, 1.6), yticks=[0, 1], yticklabels=["image 2", "image 1"])
     for row, own in enumerate(reversed(IMAGES)):
         for score, right in own:
@@ -60,9 +60,7 @@ def _froc(figure: Figure, found: m.Detections, value: float) -> str:
     axes.minorticks_off()
     axes.set(xlim=(0.1, 10), ylim=(0, 1.04))
     axes.axhline(value, color=INK, linewidth=1, linestyle="--")
-    axes.text(
-        9.5, value - 0.03, f"mean {plain(value)}", ha="right", va="top", fontsize=8.5, fontweight="bold", color=INK
-    )
+    heading(axes, f"mean {plain(value)}")
     return f"the mean sensitivity at seven rates is {plain(value)}"
 
 
@@ -85,7 +83,7 @@ def _precision(figure: Figure, images: list[m.ImageDetections], value: float) ->
 def boxes(metric: AnyMetric) -> Drawn:
     """Draw boxes with their scores and overlaps, and the average precision at every threshold."""
     truth = np.array([[2, 2, 9, 8], [13, 3, 22, 10], [5, 11, 12, 16]], float)
-    claim = np.array([[2.6, 2.2, 9.2, 8.4], [13.4, 4, 22.4, 11.6], [17, 12, 22, 16]], float)
+    claim = np.array([[2.6, 2.2, 9.2, 8.4], [13.4, 4, 22.4, 11.6], [15.5, 12, 23, 16]], float)
     scores = np.array([0.9, 0.8, 0.6])
     known, found = [m.BoxSet(truth)], [m.BoxSet(claim, scores=scores)]
     value = float(metric(known, found))
@@ -97,15 +95,14 @@ def boxes(metric: AnyMetric) -> Drawn:
     for corners, score, share in zip(claim, scores, overlaps, strict=True):
         axes.add_patch(_box(corners, PREDICTION))
         text = f"{score:g}, IoU {share:.2f}"
-        axes.text(corners[0] + 0.3, corners[3] - 0.5, text, fontsize=6.5, color=INK)
+        axes.text(corners[[0, 2]].mean(), corners[[1, 3]].mean(), text, fontsize=6.5, color=INK, ha="center")
     key(axes, (("reference", REFERENCE), ("predicted, with score", PREDICTION)))
     right = plot_axes(figure, (0.6, 0.2, 0.36, 0.58), x="least IoU of a hit", y="average precision")
     _, by_class = m.average_precisions_of_boxes(known, found)
     right.bar(np.arange(0.5, 1, 0.05), by_class[0], width=0.04, color=BOTH)
     right.axhline(value, color=INK, linewidth=1, linestyle="--")
     right.set(ylim=(0, 1), xticks=[0.5, 0.6, 0.7, 0.8, 0.9])
-    right.text(0.97, value + 0.02, f"mean {plain(value)}", ha="right", fontsize=8.5, fontweight="bold", color=INK)
-    heading(right, "one class")
+    heading(right, f"mean {plain(value)}")
     return Drawn(figure, f"Three boxes and three predictions: the mean over ten thresholds is {plain(value)}.")
 
 

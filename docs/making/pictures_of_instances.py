@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from pictures_canvas import (
     bars,
     card,
     equation,
+    heading,
     key,
     mask_axes,
     plain,
@@ -33,18 +35,25 @@ __all__ = ["instances", "lesions"]
 
 Integers = npt.NDArray[np.int64]
 AnyMetric = Metric[..., Any]
+Places = tuple[tuple[tuple[float, float], tuple[float, float]], ...]
 SIZE = (22, 30)
 LEFT = (0.03, 0.08, 0.46, 0.8)
 PRICE_MM = 20.0
 
 
 def _maps() -> tuple[Integers, Integers]:
-    """Return four instances: two found, one half found, one missed; and a false one."""
+    """Return four instances: two found, one hardly, one missed; and two that are false."""
     reference, prediction = np.zeros((2, *SIZE), np.int64)
-    places = (((5, 5), (3.6, 3.6)), ((5, 16), (3.2, 4.2)), ((15, 6), (3.4, 3.4)), ((15, 23), (3.6, 4.4)))
+    places: Places = (((5, 5), (3.6, 3.6)), ((5, 16), (3.2, 4.2)), ((15, 6), (3.4, 3.4)), ((15, 23), (3.6, 4.4)))
     for number, (centre, radii) in enumerate(places, 1):
         reference[ellipse(SIZE, centre, radii)] = number
-    moved = (((5, 5.8), (3.4, 3.4)), ((5.6, 16), (3.3, 4.4)), ((17, 25.5), (2.4, 3.2)), ((5, 26), (2.3, 2.3)))
+    moved: Places = (
+        ((5, 5.8), (3.4, 3.4)),
+        ((5.6, 16), (3.3, 4.4)),
+        ((17, 25.5), (2.4, 3.2)),
+        ((5, 26), (2.3, 2.3)),
+        ((15, 14), (1.7, 1.7)),
+    )
     for number, (centre, radii) in enumerate(moved, 1):
         prediction[ellipse(SIZE, centre, radii)] = number
     return reference, prediction
@@ -63,7 +72,7 @@ def instances(metric: AnyMetric) -> Drawn:
     for number in range(1, reference.max() + 1):
         own, matched = reference == number, number in found
         shape(axes, own, REFERENCE, alpha=0.0 if matched else 0.3, line=1.6)
-        row, column = np.argwhere(own).mean(axis=0)
+        row, column = _middle(own)
         text = f"IoU {found[number][1]:.2f}" if matched else "missed"
         axes.text(column, row, text, fontsize=7, color=INK, ha="center", va="center", zorder=6)
     right = {partner for partner, _ in found.values()}
@@ -91,7 +100,7 @@ def _counted(
     figure: Any, metric: AnyMetric, value: float, found: dict[int, tuple[int, float]], levels: m.InstanceCounts
 ) -> str:
     """Draw the counts or qualities that a metric of instances is made of, and return it worked out."""
-    true, missed, false = len(found), 4 - len(found), 4 - len(found)
+    true, missed, false = len(found), 4 - len(found), 5 - len(found)
     shares = [share for _, share in found.values()]
     hit, lost, wrong = Part("TP", true, BOTH), Part("FN", missed, REFERENCE), Part("FP", false, FALSE)
     if metric.name == "segmentation_average_precision":
@@ -100,8 +109,8 @@ def _counted(
         each = [float(np.squeeze(s)) for s in np.atleast_1d(_by_threshold(levels))]
         axes.bar(thresholds, each, width=0.04, color=BOTH)
         axes.axhline(value, color=INK, linewidth=1, linestyle="--")
-        axes.text(0.97, value + 0.02, f"mean {plain(value)}", ha="right", fontsize=8.5, fontweight="bold", color=INK)
-        axes.set(ylim=(0, max(each) * 1.4), xticks=[0.5, 0.6, 0.7, 0.8, 0.9])
+        heading(axes, f"mean {plain(value)}")
+        axes.set(ylim=(0, max(each) * 1.15), xticks=[0.5, 0.6, 0.7, 0.8, 0.9])
         return f"{plain(value)}, the mean over ten thresholds"
     total = plain(sum(shares))
     rows, worked = {
@@ -144,17 +153,7 @@ def lesions(metric: AnyMetric) -> Drawn:
     right.bar(range(len(rows)), values, color=colours, width=0.6)
     right.set_xticks(range(len(rows)), names, fontsize=7.5)
     right.axhline(value, color=INK, linewidth=1, linestyle="--")
-    top = max(*values, value) * 1.25
-    right.set_ylim(0, top)
-    right.text(
-        len(rows) - 0.5,
-        value + top * 0.02,
-        f"mean {with_unit(metric, value)}",
-        ha="right",
-        fontsize=8.5,
-        fontweight="bold",
-        color=INK,
-    )
+    heading(right, f"mean {with_unit(metric, value)}")
     price = (
         f", {PRICE_MM:g} mm for what was missed or is false" if metric.unit else ", 0 for what was missed or is false"
     )
@@ -164,7 +163,7 @@ def lesions(metric: AnyMetric) -> Drawn:
 
 def _rows(metric: AnyMetric) -> list[tuple[str, float, tuple[float, float]]]:
     """Return name, value and place of each lesion, and of what is false."""
-    measured = {
+    measured: Callable[..., float] = {
         "lesion_wise_dice": lambda one, two: m.dice(m.Overlap.between(one, two)),
         "lesion_wise_surface_dice": lambda one, two: m.surface_dice(m.SurfaceDistances.between(one, two)),
         "lesion_wise_hausdorff_distance_95": lambda one, two: m.hausdorff_distance_95(
@@ -177,8 +176,12 @@ def _rows(metric: AnyMetric) -> list[tuple[str, float, tuple[float, float]]]:
     for number in range(1, 5):
         own = reference == number
         met = np.isin(prediction, np.setdiff1d(prediction[own], [0]))
-        place = tuple(np.argwhere(own).mean(axis=0))
-        rows.append((str(number), float(measured(own, met)), place) if met.any() else ("missed", price, place))
-    false = [k for k in range(1, 5) if not reference[prediction == k].any()]
-    rows += [("false", price, tuple(np.argwhere(prediction == k).mean(axis=0))) for k in false]
-    return rows  # type: ignore[return-value]  # places are pairs
+        name, value = (str(number), float(measured(own, met))) if met.any() else ("missed", price)
+        rows.append((name, value, _middle(own)))
+    false = [k for k in range(1, prediction.max() + 1) if not reference[prediction == k].any()]
+    return [*rows, *(("false", price, _middle(prediction == k)) for k in false)]
+
+
+def _middle(mask: npt.NDArray[np.bool_]) -> tuple[float, float]:
+    row, column = np.argwhere(mask).mean(axis=0)
+    return float(row), float(column)

@@ -36,7 +36,7 @@ def _elements(mask: Mask) -> Floats:
     """Return the points between pixels, of which not all four neighbours are inside or outside."""
     padded = np.pad(mask, 1).astype(int)
     inside = padded[:-1, :-1] + padded[1:, :-1] + padded[:-1, 1:] + padded[1:, 1:]
-    return np.argwhere((inside > 0) & (inside < 4)) - 0.5
+    return np.argwhere((inside > 0) & (inside < 4)).astype(np.float64) - 0.5
 
 
 def _pair() -> tuple[Mask, Mask]:
@@ -56,7 +56,7 @@ def surface(metric: Metric[..., Any]) -> Drawn:
     boundaries = []
     for own, other in (places, places[::-1]):
         distances, found = cKDTree(other).query(own)
-        boundaries.append(Boundary(own, distances * PIXEL_MM, other[found]))
+        boundaries.append(Boundary(own, np.asarray(distances) * PIXEL_MM, other[found]))
     figure = card()
     axes = mask_axes(figure, masks[0].shape, (0.03, 0.08, 0.48, 0.8))
     for mask, colour in zip(masks, (REFERENCE, PREDICTION), strict=True):

@@ -13,6 +13,7 @@ import json
 import math
 import subprocess
 import sys
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,9 @@ OURS = "Podium"
 DIGITS = 12
 """Of what is recorded: fewer than a float has, so that the last ones do not differ between machines."""
 
+SMALLEST = 1e-15
+"""What is less is rounding, and recorded as 0."""
+
 PACKAGES = {
     "DeepMind surface-distance": "surface-distance-based-measures",
     "MONAI": "monai",
@@ -66,10 +70,11 @@ _OF_SAMPLES = ("MONAI", "TorchMetrics", "scikit-learn")
 LOOKED_AT: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("overlap", "surface", "centres", "boundary", "centreline", "topology"), _OF_MASKS),
     **dict.fromkeys(("instances", "lesions"), _OF_INSTANCES),
-    **dict.fromkeys(("detections", "boxes"), ("MONAI", "TorchMetrics", "pycocotools")),
-    **dict.fromkeys(("probabilities", "class probabilities", "decisions", "classification"), _OF_SAMPLES),
-    "class agreement": (*_OF_SAMPLES, "statsmodels"),
-    "regression": (*_OF_SAMPLES, "pingouin", "statsmodels"),
+    # TorchMetrics' own needs torchvision, which no other peer does, and is pycocotools' inside.
+    **dict.fromkeys(("detections", "boxes"), ("MONAI", "pycocotools")),
+    **dict.fromkeys(("probabilities", "class probabilities", "decisions", "regression"), _OF_SAMPLES),
+    # MONAI's are of one class against the others only.
+    **dict.fromkeys(("classification", "class agreement"), ("TorchMetrics", "scikit-learn")),
     "landmarks": ("MONAI", "SimpleITK", "TorchMetrics"),
     "images": ("MONAI", "TorchMetrics", "scikit-image"),
     "deformations": ("MONAI", "SimpleITK", "TorchMetrics"),
@@ -127,7 +132,9 @@ def _beside(answer: Answer) -> str:
 
 def _their_answer(answer: Answer, given: Input) -> float | str:
     try:
-        return _written(float(answer.theirs(*given.data)), "NaN")
+        with warnings.catch_warnings():  # which are not for a test of ours to fail on
+            warnings.simplefilter("ignore")
+            return _written(float(answer.theirs(*given.data)), "NaN")
     except Exception:  # whatever it is, a user would see an error
         return "an error"
 
@@ -135,6 +142,8 @@ def _their_answer(answer: Answer, given: Input) -> float | str:
 def _written(value: float, nothing: str) -> float | str:
     if math.isnan(value):
         return nothing
+    if abs(value) < SMALLEST:
+        return 0.0
     return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else "∞" if value > 0 else "−∞"
 
 

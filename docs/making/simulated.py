@@ -12,6 +12,8 @@ import podium
 from podium.model import Floats
 from podium.ranking import mean_intervals
 from podium.ranking.inference.bounded import guaranteed_intervals
+from podium.ranking.inference.confidence import Confidence, assess_confidence
+from podium.ranking.inference.stability import assess_stability
 
 TEAMS = ("Alder", "Birch", "Cedar", "Elm", "Fir")
 TRUE_DICE = np.array([0.850, 0.845, 0.840, 0.835, 0.830])
@@ -22,8 +24,10 @@ CASES = 30
 SHOWN, CHALLENGES = 10, 1000
 """Challenges that are shown, and those that are counted."""
 SIZES = (10, 30, 100, 300)
-ROUNDS = 60
-"""Challenges of each size that are counted."""
+ROUNDS, COUNTED_RESAMPLES = 60, 500
+"""Challenges of each size that are counted, and resamples of each."""
+NEARLY_EQUAL_TEAMS, NEARLY_EQUAL_GAP, NEARLY_EQUAL_ROUNDS = 10, 1e-6, 150
+"""Teams that hardly differ, by how much, and challenges that are counted."""
 SAMPLES, RESAMPLES = 2000, 1000
 """Of each population and size, to count how often intervals cover."""
 COVERAGE_SIZES = (10, 20, 50, 100, 200)
@@ -35,11 +39,11 @@ PATIENT_SPREAD = IMAGE_SPREAD = 0.02
 """How differences of two teams vary from patient to patient, and from image to image of one."""
 
 
-def draw_dice(random: np.random.Generator, cases: int) -> Floats:
+def draw_dice(random: np.random.Generator, cases: int, true: Floats = TRUE_DICE) -> Floats:
     """Return a Dice for each team and case, shape (teams, cases): truth, the case's difficulty, and the team's luck."""
     difficulty = random.uniform(-DIFFICULTY, DIFFICULTY, (1, cases))
-    own = random.uniform(-OWN, OWN, (len(TEAMS), cases))
-    return np.asarray(TRUE_DICE[:, None] + difficulty + own)
+    own = random.uniform(-OWN, OWN, (len(true), cases))
+    return np.asarray(true[:, None] + difficulty + own)
 
 
 def table_of(values: Floats, *, teams: Sequence[str] = TEAMS, patients: Sequence[str] | None = None) -> pl.DataFrame:
@@ -55,9 +59,9 @@ def table_of(values: Floats, *, teams: Sequence[str] = TEAMS, patients: Sequence
     return pl.DataFrame(columns)
 
 
-def ranked(values: Floats, *, bootstrap: int = 1000) -> podium.Ranking:
+def ranked(values: Floats, *, teams: Sequence[str] = TEAMS, bootstrap: int = 1000) -> podium.Ranking:
     """Rank simulated Dice by their means."""
-    return podium.rank(table_of(values), better="higher", ranges={"": (0.0, 1.0)}, bootstrap=bootstrap)
+    return podium.rank(table_of(values, teams=teams), better="higher", bootstrap=bootstrap)
 
 
 def places_of(ranking: podium.Ranking) -> list[int]:
@@ -90,10 +94,11 @@ class Repeated:
 def repeat_challenge(seed: int = 11) -> Repeated:
     """Draw the same challenge again and again; each is ranked by giving weight one to its cases, and to no others."""
     values = draw_dice(np.random.default_rng(seed), CHALLENGES * CASES)
+    own_cases = np.repeat(np.eye(100), CASES, axis=1)
     places = []
     for start in range(0, CHALLENGES, 100):
         block = values[:, start * CASES : (start + 100) * CASES]
-        places.append(ranked(block).rule.places(np.kron(np.eye(100), np.ones(CASES))))
+        places.append(ranked(block).rule.places(own_cases))
     everything = np.concatenate(places)
     shown = [places_of(ranked(values[:, n * CASES : (n + 1) * CASES])) for n in range(SHOWN)]
     return Repeated(
@@ -143,8 +148,6 @@ class Sized:
         The share of challenges in which it is certain who is first.
     right
         The share in which all intervals hold the true places.
-    resamples_right
-        The share in which the middle 95 % of the places in resamples do, for all teams.
     """
 
     board: list[int]
@@ -152,33 +155,69 @@ class Sized:
     width: float
     winner: float
     right: float
-    resamples_right: float
 
 
 def sized_challenges(seed: int = 13) -> dict[int, Sized]:
     """Rank challenges of several sizes; those that are shown are parts of one another."""
     random = np.random.default_rng(seed)
     shown = draw_dice(random, max(SIZES))
-    true = np.arange(1, len(TEAMS) + 1)
     results = {}
     for size in SIZES:
         ranking = ranked(shown[:, :size])
-        ends, quantiles = [], []
-        for _ in range(ROUNDS):
-            other = ranked(draw_dice(random, size), bootstrap=500)
-            ends.append([(own.best, own.worst) for own in other.confidence.ranks])
-            quantiles.append([other.stability.quantile(share) for share in (0.025, 0.975)])
-        best, worst = np.moveaxis(np.array(ends), 2, 0)
-        low, high = np.moveaxis(np.array(quantiles), 1, 0)
+        ends = np.array([_rank_intervals(_counted(draw_dice(random, size))) for _ in range(ROUNDS)])
         results[size] = Sized(
             places_of(ranking),
-            [(own.best, own.worst) for own in ranking.confidence.ranks],
-            float(np.mean(worst - best + 1)),
-            float(np.mean((worst == 1).any(axis=1))),
-            float(np.mean(((best <= true) & (true <= worst)).all(axis=1))),
-            float(np.mean(((low <= true) & (true <= high)).all(axis=1))),
+            _rank_intervals(ranking.confidence),
+            float(np.mean(ends[..., 1] - ends[..., 0] + 1)),
+            float(np.mean((ends[..., 1] == 1).any(axis=1))),
+            _all_held(ends),
         )
     return results
+
+
+def _counted(values: Floats) -> Confidence:
+    """Return intervals of a challenge that is only counted: from fewer resamples, which is quick."""
+    return assess_confidence(ranked(values).rule, replicates=COUNTED_RESAMPLES, jobs=1)
+
+
+def _rank_intervals(confidence: Confidence) -> list[tuple[int, int]]:
+    return [(own.best, own.worst) for own in confidence.ranks]
+
+
+def _all_held(ends: Floats) -> float:
+    """Return how often ends of shape (challenges, teams, 2) enclose the true places of all teams."""
+    true = np.arange(1, ends.shape[1] + 1)
+    return float(np.mean(((ends[..., 0] <= true) & (true <= ends[..., 1])).all(axis=1)))
+
+
+@dataclass(frozen=True)
+class NearlyEqual:
+    """Teams that hardly differ: how often the true places of all of them are held.
+
+    Attributes
+    ----------
+    by_resamples
+        By the middle 95 % of each team's places in resamples.
+    by_intervals
+        By rank intervals.
+    """
+
+    by_resamples: float
+    by_intervals: float
+
+
+def nearly_equal(seed: int = 23) -> NearlyEqual:
+    """Rank challenges in which chance alone decides."""
+    random = np.random.default_rng(seed)
+    teams = tuple(f"team {number:02d}" for number in range(NEARLY_EQUAL_TEAMS))
+    true = TRUE_DICE[0] - NEARLY_EQUAL_GAP * np.arange(NEARLY_EQUAL_TEAMS)
+    resampled, intervals = [], []
+    for _ in range(NEARLY_EQUAL_ROUNDS):
+        rule = ranked(draw_dice(random, CASES, true), teams=teams).rule
+        stability = assess_stability(rule, replicates=COUNTED_RESAMPLES, jobs=1)
+        resampled.append(np.stack([stability.quantile(share) for share in (0.025, 0.975)], axis=1))
+        intervals.append(_rank_intervals(assess_confidence(rule, replicates=COUNTED_RESAMPLES, jobs=1)))
+    return NearlyEqual(_all_held(np.array(resampled)), _all_held(np.array(intervals)))
 
 
 # Intervals of means
@@ -267,10 +306,17 @@ def clustered(seed: int = 19) -> Clustered:
     chosen = int(np.flatnonzero(misled & ~misled_still)[0])
     level = random.uniform(0.7, 0.9, PATIENTS * IMAGES)
     values = np.stack([level + flat[chosen] / 2, level - flat[chosen] / 2])
-    ends = []
-    for known in (None, patients):
-        table = table_of(values, teams=("Alder", "Birch"), patients=known)
-        named = {"cluster": "patient"} if known is not None else None
-        pair = podium.rank(table, better="higher", columns=named).confidence.pairs[0]
-        ends.append((float(pair.low[0, 1]), float(pair.high[0, 1])))
-    return Clustered(differences[chosen], chosen + 1, *ends, float(misled.mean()), float(misled_still.mean()))
+    return Clustered(
+        differences[chosen],
+        chosen + 1,
+        _difference(table_of(values, teams=("Alder", "Birch"))),
+        _difference(table_of(values, teams=("Alder", "Birch"), patients=patients), columns={"cluster": "patient"}),
+        float(misled.mean()),
+        float(misled_still.mean()),
+    )
+
+
+def _difference(table: pl.DataFrame, *, columns: Mapping[str, str] | None = None) -> tuple[float, float]:
+    """Return the interval of the first team less the second."""
+    pair = podium.rank(table, better="higher", columns=columns).confidence.pairs[0]
+    return float(pair.low[0, 1]), float(pair.high[0, 1])

@@ -9,7 +9,7 @@ import numpy as np
 import simulated
 import uncertainty_figures
 from matplotlib.figure import Figure
-from simulated import CASES, COVERAGE_SIZES, HAND, TEAMS, TRUE_DICE, Clustered, Repeated, Sized
+from simulated import CASES, COVERAGE_SIZES, HAND, TEAMS, TRUE_DICE, Clustered, NearlyEqual, Repeated, Sized
 
 import podium
 from podium.report.figures import as_bytes, blob_plot
@@ -37,7 +37,7 @@ def pages() -> Iterator[tuple[str, str]]:
         opening(),
         about_challenges(repeated),
         about_resamples(first, resampled.counts.tolist()),
-        about_sizes(sized),
+        about_sizes(sized, simulated.nearly_equal()),
         about_coverage(covered),
         about_schemes(simulated.hand_example()),
         about_clusters(clustered),
@@ -140,12 +140,12 @@ be said about that are the grey bands: {first} may truly have any place from {in
 """
 
 
-def about_sizes(sized: Mapping[int, Sized]) -> str:
+def about_sizes(sized: Mapping[int, Sized], equals: NearlyEqual) -> str:
     """Say how the places that teams may have become fewer."""
     widths = listed([f"{own.width:.1f} with {size} cases" for size, own in sized.items()])
     certain = listed([f"{percent(own.winner)} of those with {size} cases" for size, own in sized.items()])
     right = percent(float(np.mean([own.right for own in sized.values()])))
-    resampled = percent(float(np.mean([own.resamples_right for own in sized.values()])))
+    counted = len(sized) * simulated.ROUNDS
     return f"""## The places a team may truly have
 
 A rank interval says which places a team may have over all cases of the kind. It follows from who is certainly better
@@ -156,9 +156,12 @@ behind. All intervals of a board are right together, with 95 % confidence.
 
 The more cases, the fewer places are left. {simulated.ROUNDS} challenges of each size were drawn besides those in the
 figure. Of {len(TEAMS)} places an interval holds, on average, {widths}. It is certain who is first in {certain}. All
-intervals held the true places in {right} of these {len(sized) * simulated.ROUNDS} challenges. Had one taken the middle
-95 % of each team's places in resamples instead, all would have been right in {resampled}: they were not made to promise
-that.
+intervals of a challenge held the true places in {right} of these {counted} challenges; promised are 95 %.
+
+Places in resamples promise no such thing. Take {simulated.NEARLY_EQUAL_TEAMS} teams that are as good as equal, with
+true means {simulated.NEARLY_EQUAL_GAP:.6f} apart, and {CASES} cases: chance makes the board, and resamples gather
+around it. In {simulated.NEARLY_EQUAL_ROUNDS} such challenges the middle 95 % of the places in resamples held the true
+places of all teams in {percent(equals.by_resamples)}, rank intervals in {percent(equals.by_intervals)}.
 
 How many cases it takes depends on how far teams are apart, and on how much their differences vary from case to case.
 `podium rank --plan` tells it for the teams at hand.
@@ -295,7 +298,7 @@ CLAIMS = (
         "A reaches a mean Dice of 0.85.",
         "its interval",
         CONFIDENCE,
-        "`intervals.csv`; where failures are rare, the guaranteed one (of a table, with `--range Dice=0:1`)",
+        "`intervals.csv`; where failures are rare, the guaranteed one (of a table, with `--range 0:1`)",
         "--bootstrap 1000 --interval guaranteed",
         "intervals",
     ),

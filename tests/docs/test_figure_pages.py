@@ -103,24 +103,6 @@ def test_why_there_is_none_is_told_in_the_words_of_a_report(makers, data):
     assert "There is none" not in told
 
 
-@pytest.mark.slow
-def test_only_what_lacks_is_missing(makers):
-    """Small reports say what they say because of what they lack: complete ones of the same size have every figure."""
-    told = dict(makers.figure_pages.pages())["figures.md"]
-    sections = dict(re.findall(r"`podium report RUN --only (\w+)`(.*?)(?=\n## |\Z)", told, flags=re.DOTALL))
-    for name, text in sections.items():
-        reasons = re.findall(r"^- (.*): “", text, flags=re.MULTILINE)
-        assert not any("table" in reason for reason in reasons), name
-        assert all("public" in reason or "team's" not in reason for reason in reasons), (
-            f"{name}: what a team may not see, nobody else may"
-        )
-    assert "two criteria" in sections["dendrogram"]
-    assert sum("two criteria" in text for text in sections.values()) == 1
-    assert "no times" in sections["accuracy_runtime"]
-    assert "no times" in sections["people_band"]
-    assert sum("no times" in text for text in sections.values()) == 2
-
-
 # Uncertainty
 
 
@@ -185,10 +167,25 @@ def test_intervals_of_places_are_told_as_they_are(makers, monkeypatch):
         assert own.board == stats.rankdata(-values[:, :size].mean(axis=1)).tolist()
         assert all(best <= place <= worst for place, (best, worst) in zip(own.board, own.intervals, strict=True))
     assert sized[10].width > sized[300].width
-    text = makers.uncertainty_page.about_sizes(sized)
+    text = makers.uncertainty_page.about_sizes(sized, simulated.NearlyEqual(0.123, 0.987))
     assert f"{sized[10].width:.1f} with 10 cases, " in text
     assert f" and {sized[300].width:.1f} with 300 cases." in text
     assert f"of these {3 * len(simulated.SIZES)} challenges" in text
+    assert "places of all teams in 12 %, rank intervals in 99 %" in text
+
+
+def test_nearly_equal_teams_are_where_resamples_mislead(makers, monkeypatch):
+    simulated = makers.simulated
+    monkeypatch.setattr(simulated, "NEARLY_EQUAL_ROUNDS", 30)
+    random, teams, cases, held = np.random.default_rng(4), simulated.NEARLY_EQUAL_TEAMS, simulated.CASES, []
+    for _ in range(200):  # a common difficulty moves nobody's place, and millionths are nothing
+        counts = random.multinomial(cases, np.full(cases, 1 / cases), 500)
+        places = stats.rankdata(-(counts @ random.uniform(-1, 1, (cases, teams))), axis=1)
+        low, high = np.quantile(places, [0.025, 0.975], axis=0)
+        held.append(((low <= np.arange(1, teams + 1)) & (np.arange(1, teams + 1) <= high)).all())
+    equals = simulated.nearly_equal()
+    assert equals.by_resamples == pytest.approx(np.mean(held), abs=3 * np.sqrt(0.2 * 0.8 / 30))
+    assert equals.by_intervals > 0.8
 
 
 def test_coverage_is_that_of_a_bootstrap_written_here(makers, monkeypatch):
@@ -260,36 +257,62 @@ def test_sections_options_and_calls_of_the_table_exist(makers):
         assert eval(call, {"ranking": ranking, "groups": groups}) is not None, call
 
 
-# Both
+# Both, whole
 
 
-@pytest.mark.slow
-def test_pages_are_the_same_bytes_twice():
-    """Made in two processes whose dictionaries of hashes differ; and every picture is there and is shown."""
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Make all pages in two processes in which sets have different orders."""
     program = (
-        "import hashlib, importlib, sys\n"
+        "import importlib, pathlib, sys\n"
         f"sys.path.insert(0, {str(FOLDER)!r})\n"
-        "for path, text in importlib.import_module(sys.argv[1]).pages():\n"
-        "    print(path, hashlib.sha256(text.encode()).hexdigest())\n"
+        "for module in ('figure_pages', 'uncertainty_page'):\n"
+        "    for path, text in importlib.import_module(module).pages():\n"
+        "        place = pathlib.Path(sys.argv[1], path)\n"
+        "        place.parent.mkdir(exist_ok=True)\n"
+        "        place.write_text(text, encoding='utf-8')\n"
     )
-    for module in ("figure_pages", "uncertainty_page"):
-        runs = [
-            subprocess.Popen(
-                [sys.executable, "-c", program, module],
-                env={**os.environ, "PYTHONHASHSEED": seed},
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-            for seed in ("1", "2")
-        ]
-        first, second = (run.communicate()[0] for run in runs)
-        assert first == second
-        assert len(first.splitlines()) > 5
+    folders = [tmp_path_factory.mktemp("made") for _ in range(2)]
+    runs = [
+        subprocess.Popen([sys.executable, "-c", program, folder], env={**os.environ, "PYTHONHASHSEED": str(number)})
+        for number, folder in enumerate(folders, 1)
+    ]
+    assert [run.wait() for run in runs] == [0, 0]
+    return [
+        {path.relative_to(folder).as_posix(): path.read_text("utf-8") for path in folder.rglob("*.*")}
+        for folder in folders
+    ]
 
 
 @pytest.mark.slow
-def test_the_page_about_uncertainty_is_whole(makers):
-    pages = dict(makers.uncertainty_page.pages())
+def test_pages_are_the_same_bytes_twice(made):
+    first, second = made
+    assert sorted(first) == sorted(second)
+    assert [path for path in first if first[path] != second[path]] == []
+
+
+@pytest.mark.slow
+def test_pages_are_whole(made):
+    pages, _ = made
+    assert lacking(pages, FIGURES) == []
     assert drawn_badly(pages) == set()
-    assert len([path for path in pages if path.endswith(".svg")]) == 6
-    assert re.findall(r"nan|\{|\}", pages["uncertainty.md"]) == []
+    assert len([path for path in pages if path.startswith("uncertainty/")]) == 6
+    assert re.findall(r"\bnan\b|[{}]", pages["uncertainty.md"] + pages["figures.md"]) == []
+
+
+@pytest.mark.slow
+def test_only_what_lacks_is_missing(made):
+    """Small reports say what they say because of what they lack: complete ones of the same size have every figure."""
+    told = made[0]["figures.md"]
+    sections = dict(re.findall(r"`podium report RUN --only (\w+)`(.*?)(?=\n## |\Z)", told, flags=re.DOTALL))
+    for name, text in sections.items():
+        reasons = re.findall(r"^- (.*): “", text, flags=re.MULTILINE)
+        assert not any("table" in reason for reason in reasons), name
+        assert all("public" in reason or "team's" not in reason for reason in reasons), (
+            f"{name}: what a team may not see, nobody else may"
+        )
+    assert "two criteria" in sections["dendrogram"]
+    assert sum("two criteria" in text for text in sections.values()) == 1
+    assert "no times" in sections["accuracy_runtime"]
+    assert "no times" in sections["people_band"]
+    assert sum("no times" in text for text in sections.values()) == 2

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from markdown_it import MarkdownIt
 from shared_data import PROJECT
+
+from podium.algorithms import podium_worker_file
 
 LANGUAGES = {"console", "json", "python", "sh", "text", "toml"}
 CHALLENGES = ("csv2026", "kits21", "lvquan18", "trackrad2025", "tusrec")
@@ -31,6 +33,33 @@ class Block:
         """The challenge that it is about."""
         named = re.search("|".join([*CHALLENGES, r"challenge\.toml"]), self.text)
         return named[0] if named else "kits21"
+
+    def apart(self) -> Iterator[Block]:
+        """Yield it in parts, where commands are alternatives: they make the same, or are of different challenges."""
+        together: list[str] = []
+        for command in self.commands:
+            part = replace(self, text="\n".join([*together, command]), language="sh")
+            made = [part.made_by(own) for own in (*together, command)]
+            alone = replace(self, text=command, language="sh")
+            other = (
+                alone.names_one and together and alone.challenge != replace(part, text="\n".join(together)).challenge
+            )
+            if other or len(set().union(*made)) < sum(map(len, made)):
+                yield replace(part, text="\n".join(together))
+                together = []
+            together.append(command)
+        yield replace(self, text="\n".join(together), language="sh")
+
+    @property
+    def names_one(self) -> bool:
+        """Whether a challenge is named."""
+        return re.search("|".join([*CHALLENGES, r"challenge\.toml"]), self.text) is not None
+
+    @staticmethod
+    def made_by(text: str) -> set[str]:
+        """Return the folders that commands or calls make."""
+        found = re.findall(r"--out ([\w./-]+)(?! .*--resume)|\bout=\"([\w./-]+)\"", text)
+        return {name for pair in found for name in pair if name}
 
     @property
     def commands(self) -> Iterator[str]:
@@ -71,7 +100,7 @@ class Material:
     def lay_out(self, block: Block, folder: Path) -> None:
         """Put what a block needs into an empty folder; what it makes itself is not there."""
         words = set(re.findall(r"[\w./-]+", block.text))
-        made = set(re.findall(r"--out ([\w./-]+)(?! .*--resume)", block.text))
+        made = block.made_by(block.text)
         own = self.declared if block.challenge == "challenge.toml" else self.demos / block.challenge
         wanted = {
             name: make for name, make in self._makers(block, own).items() if words & {name, *_inside(name, words)}
@@ -84,8 +113,10 @@ class Material:
     def _makers(self, block: Block, own: Path) -> dict[str, Callable[[Path], object]]:
         truth = self.demos / "kits21" / "truth"
         teams = self.demos / "kits21" / "submissions"
-        few = own / "truth" if block.challenge == "challenge.toml" else None
         runs = "podium run " in block.text or "run_algorithm" in block.text
+
+        def few() -> Path:
+            return own / "truth" if block.challenge == "challenge.toml" else self.few_cases(block.challenge)
 
         def link(target: Path) -> Callable[[Path], object]:
             return lambda place: place.symlink_to(target)
@@ -98,10 +129,8 @@ class Material:
 
         return {
             "demo-run": copy(self.demos),
-            "truth": lambda place: place.symlink_to(
-                few or (self.few_cases(block.challenge) if runs else own / "truth")
-            ),
-            "images": lambda place: place.symlink_to(self.few_cases(block.challenge)),
+            "truth": lambda place: place.symlink_to(few() if runs else own / "truth"),
+            "images": lambda place: place.symlink_to(few()),
             "teams": link(own / "submissions"),
             "my-predictions": link(own / "submissions" / "careful"),
             "run": copy(own / "run"),
@@ -119,6 +148,8 @@ class Material:
             "metrics.csv": _write_metrics,
             "ours/infer.py": lambda place: _write_program(place, block.challenge),
             "theirs/infer.py": lambda place: _write_program(place, block.challenge),
+            "ours/track.py": _write_tracker,
+            "ours/predict.py": _write_function,
         }
 
 
@@ -174,3 +205,17 @@ def _write_program(place: Path, challenge: str) -> None:
     place.write_text(
         f'import runpy\n\nrunpy.run_module("podium.challenges.{challenge}.baseline", run_name="__main__")\n'
     )
+
+
+def _write_tracker(place: Path) -> None:
+    """Write a tracker that answers frame by frame: the target stays where it was."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(podium_worker_file(), place.parent)
+    start = "lambda known: lambda frame: known['target'].astype('uint8')"
+    place.write_text(f"import podium_worker\n\npodium_worker.answer_frames({start})\n")
+
+
+def _write_function(place: Path) -> None:
+    """Write a function that is TUS-REC's own baseline."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text("from podium.challenges.tusrec.baseline import predict_ddfs as predict_ddfs\n")

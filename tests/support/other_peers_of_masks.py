@@ -30,6 +30,12 @@ def monai_confusion(name: str) -> Answer:
     return Answer(lambda one, two, _=None: torch_peers.monai_confusion(name, one, two), call=call)
 
 
+def torchmetrics_of_all_voxels(name: str) -> Answer:
+    """Return the answer of TorchMetrics, to which every voxel is a sample."""
+    theirs = lambda one, two: getattr(peers.torchmetrics(), name)(two.ravel(), one.ravel(), task="binary")  # noqa: E731
+    return called(of_voxels(theirs), f"{name} with task='binary', every voxel a sample")
+
+
 def of_all_voxels(name: str, **options: Any) -> Answer:
     """Return the answer of scikit-learn, to which every voxel is a sample."""
     theirs = lambda one, two: getattr(peers.scikit_learn(), name)(one.ravel(), two.ravel(), **options)  # noqa: E731
@@ -113,6 +119,7 @@ OVERLAPS: dict[str, dict[str, Answer]] = {
             of_voxels(lambda one, two: 1 - peers.simpleitk_overlap(two, one).GetFalseNegativeError()),
             "1 − GetFalseNegativeError()",
         ),
+        "TorchMetrics": torchmetrics_of_all_voxels("recall"),
         "scikit-learn": of_all_voxels("recall_score"),
     },
     "precision": {
@@ -121,6 +128,7 @@ OVERLAPS: dict[str, dict[str, Answer]] = {
             of_voxels(lambda one, two: 1 - peers.simpleitk_overlap(two, one).GetFalseDiscoveryRate()),
             "1 − GetFalseDiscoveryRate()",
         ),
+        "TorchMetrics": torchmetrics_of_all_voxels("precision"),
         "scikit-learn": of_all_voxels("precision_score"),
     },
     "reference_volume": {
@@ -199,6 +207,7 @@ INSTANCES: dict[str, dict[str, Answer]] = {
     "panoptic_quality": quality("pq", 0),
     "segmentation_quality": quality("sq", 1),
     "recognition_quality": quality("rq", 2),
+    "detection_f1": quality("rq", 2),
     "detection_sensitivity": {
         "MedPy": called(
             of_voxels(lambda one, two: peers.medpy().obj_tpr(two > 0, one > 0)),

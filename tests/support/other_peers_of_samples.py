@@ -20,16 +20,23 @@ def of_torchmetrics(name: str, call: str = "", **options: Any) -> Answer:
     return called(torchmetrics(name, **options), call or name)
 
 
-def coco_of_detections(own: list[m.ImageDetections]) -> float:
-    """Return COCO's average precision of boxes that hit or miss as detections do, at one threshold."""
+def boxes_of(own: list[m.ImageDetections]) -> tuple[list[m.BoxSet], list[m.BoxSet]]:
+    """Return boxes that hit or miss as detections do."""
     truth, claim = [], []
     for image in own:
         places = np.concatenate([np.arange(image.true.sum()), 100 + np.arange((~image.true).sum())])
         order = np.argsort(~image.true, kind="stable")
         truth.append(m.BoxSet(_boxes(np.arange(image.references)), classes=np.zeros(image.references, int)))
         claim.append(m.BoxSet(_boxes(places), scores=image.scores[order], classes=np.zeros(len(places), int)))
-    precisions = peers.coco_precisions(truth, claim)[0, :, 0]
-    return float(precisions.mean())
+    return truth, claim
+
+
+def coco_of_detections(own: list[m.ImageDetections]) -> float:
+    return float(peers.coco_precisions(*boxes_of(own))[0, :, 0].mean())
+
+
+def monai_of_detections(own: list[m.ImageDetections]) -> float:
+    return torch_peers.monai_boxes(*boxes_of(own), highest=0.5)
 
 
 def _boxes(places: np.ndarray) -> np.ndarray:
@@ -75,10 +82,10 @@ def scikit_image_by_default(one: np.ndarray, two: np.ndarray) -> float:
 DETECTIONS: dict[str, dict[str, Answer]] = {
     "detection_average_precision": {
         "pycocotools": Answer(coco_of_detections, call="COCOeval of one class at one threshold"),
+        "MONAI": Answer(monai_of_detections, call="COCOMetric of one class at one threshold"),
     },
     "mean_average_precision": {
         "MONAI": Answer(torch_peers.monai_boxes, call="COCOMetric with iou_range=(0.5, 0.95, 0.05)"),
-        "TorchMetrics": Answer(torch_peers.torchmetrics_boxes, call="detection.mean_average_precision"),
     },
 }
 
@@ -192,6 +199,11 @@ VALUES: dict[str, dict[str, Answer]] = {
     "median_absolute_error": {"statsmodels": statsmodels("medianabs")},
     "bias": {"statsmodels": statsmodels("bias")},
     "pearson_correlation": {
+        "pingouin": Answer(lambda one, two: peers.of_module("pingouin").corr(one, two)["r"].iloc[0], call="corr"),
+        "scikit-learn": Answer(
+            lambda one, two: peers.of_module("sklearn.feature_selection").r_regression(one[:, None], two)[0],
+            call="feature_selection.r_regression",
+        ),
         "NumPy": Answer(lambda one, two: np.corrcoef(one, two)[0, 1], call="corrcoef"),
         "TorchMetrics": of_torchmetrics("pearson_corrcoef"),
     },

@@ -171,11 +171,11 @@ def panoptica_python() -> Path:
 
 
 def _asked_of_panoptica(pairs: list[tuple[np.ndarray, np.ndarray]]) -> list[dict[str, float]]:
-    script = PROJECT / "benchmarks" / "panoptica_process.py"
+    script = Path(__file__).with_name("panoptica_answers.py")
     with tempfile.TemporaryDirectory() as folder:
         for number, (reference, prediction) in enumerate(pairs):
             np.savez(Path(folder) / f"{number}.npz", reference=reference, prediction=prediction)
-        lines = "".join(f"instances {folder}/{number}.npz\n" for number in range(len(pairs)))
+        lines = "".join(f"{folder}/{number}.npz\n" for number in range(len(pairs)))
         done = subprocess.run([panoptica_python(), script], input=lines, capture_output=True, text=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()[-len(pairs) :]]
 

@@ -65,11 +65,14 @@ def monai_panoptic(name: str, reference: np.ndarray, prediction: np.ndarray) -> 
     return float(peers.of_module("monai.metrics").compute_panoptic_quality(*sides, metric_name=name))
 
 
-def monai_boxes(truth: list[m.BoxSet], claim: list[m.BoxSet]) -> float:
-    """Return MONAI's mean average precision of boxes, at COCO's ten thresholds."""
+def monai_boxes(truth: list[m.BoxSet], claim: list[m.BoxSet], *, highest: float = 0.95) -> float:
+    """Return MONAI's mean average precision of boxes, at COCO's ten thresholds or those up to the highest."""
     coco = peers.of_module("monai.apps.detection.metrics.coco")
     matching = peers.of_module("monai.apps.detection.metrics.matching")
-    metric = coco.COCOMetric(["0", "1"], iou_list=[0.5], iou_range=(0.5, 0.95, 0.05), max_detection=[100])
+    classes = {int(kind) for own in (*truth, *claim) for kind in own.classes}
+    metric = coco.COCOMetric(
+        [str(kind) for kind in sorted(classes)], iou_list=[0.5], iou_range=(0.5, highest, 0.05), max_detection=[100]
+    )
     results = matching.matching_batch(
         iou_fn=peers.of_module("monai.data.box_utils").box_iou,
         iou_thresholds=metric.iou_thresholds,
@@ -80,7 +83,7 @@ def monai_boxes(truth: list[m.BoxSet], claim: list[m.BoxSet]) -> float:
         gt_classes=[own.classes for own in truth],
     )
     means = metric(results)[0]
-    return float(means["mAP_IoU_0.50_0.95_0.05_MaxDet_100"])
+    return float(means[f"mAP_IoU_0.50_{highest:.2f}_0.05_MaxDet_100"])
 
 
 def torchmetrics_segmentation(name: str, reference: np.ndarray, prediction: np.ndarray) -> float:
@@ -96,16 +99,6 @@ def torchmetrics_panoptic(place: int, reference: np.ndarray, prediction: np.ndar
     sides = [_tensor(np.stack([side > 0, side], axis=-1).astype(np.int64)[None]) for side in (prediction, reference)]
     qualities = module.panoptic_quality(*sides, things={1}, stuffs={0}, return_sq_and_rq=True, return_per_class=True)
     return float(qualities.reshape(-1, 3)[0, place])
-
-
-def torchmetrics_boxes(truth: list[m.BoxSet], claim: list[m.BoxSet]) -> float:
-    """Return TorchMetrics' mean average precision of boxes."""
-    module = peers.of_module("torchmetrics.functional.detection")
-    known = [{"boxes": _tensor(own.boxes), "labels": _tensor(own.classes)} for own in truth]
-    claimed = [
-        {"boxes": _tensor(own.boxes), "labels": _tensor(own.classes), "scores": _tensor(own.scores)} for own in claim
-    ]
-    return float(module.mean_average_precision(claimed, known)["map"])
 
 
 def torchmetrics_images(name: str, reference: np.ndarray, prediction: np.ndarray) -> float:

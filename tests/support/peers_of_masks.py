@@ -91,7 +91,7 @@ def centrelines(name):
     def theirs(one, two, _):
         sensitivity, precision = two[thinned(one)].mean(), one[thinned(two)].mean()
         both = {"centreline_sensitivity": sensitivity, "centreline_precision": precision}
-        return both.get(name, 2 * precision * sensitivity / (precision + sensitivity))
+        return both.get(name, 2 * precision * sensitivity / ((precision + sensitivity) or 1))
 
     return (Answer(theirs, where=topology_is_kept),)
 
