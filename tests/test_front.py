@@ -305,3 +305,17 @@ def test_the_only_values_have_the_name_of_their_column():
     assert podium.rank(measured(Dice=DICE), better="higher", bootstrap=0).leaderboard.columns[0].title == "Dice"
     value = measured(value=DICE)
     assert podium.rank(value, better="higher", bootstrap=0).leaderboard.columns[0].title == "Value"
+
+
+def test_a_range_may_be_named_as_the_only_column_of_values(tmp_path):
+    path = tmp_path / "scores.csv"
+    path.write_text(
+        "team,case,Dice\n" + "".join(f"{team},{case},0.{case}{k}\n" for case in range(9) for k, team in enumerate("AB"))
+    )
+    named = podium.rank(path, better="higher", ranges={"Dice": (0, 1)}, bootstrap=50)
+    plain = podium.rank(path, better="higher", ranges={"": (0, 1)}, bootstrap=50)
+    assert named.confidence.columns.keys() == plain.confidence.columns.keys()
+    with pytest.raises(InputError, match=r"there is no task 'HD95'\. All values are of one kind: leave out the name"):
+        podium.rank(path, better="higher", ranges={"HD95": (0, 1)})
+    with pytest.raises(InputError, match=r"outside the range 0 to 0\.5"):
+        podium.rank(path, better="higher", ranges={"Dice": (0, 0.5)})

@@ -8,7 +8,6 @@ show what is recorded here; a slow test records it again and compares.
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import math
 import subprocess
@@ -148,7 +147,7 @@ def _written(value: float, nothing: str) -> float | str:
 
 
 def _tools() -> dict[str, Any]:
-    versions = {tool: importlib.metadata.version(package) for tool, package in PACKAGES.items()}
+    versions = {tool: peers.version(package) for tool, package in PACKAGES.items()}
     program = "import importlib.metadata as m; print(m.version('panoptica'))"
     done = subprocess.run([peers.panoptica_python(), "-c", program], capture_output=True, text=True, check=True)
     versions["panoptica"] = done.stdout.strip()

@@ -97,9 +97,11 @@ def score_table_of(
     chosen = _chosen((tasks,) if isinstance(tasks, str) else tasks, known, better, path)
     if tasks:
         scores = scores.filter(scores["task"].is_in(chosen.names))
+    title = called.get("value", "")
+    if not known:  # where all values are of one kind, they may be called as their column is
+        ranges = {"" if task == title else task: limits for task, limits in (ranges or {}).items()}
     if unknown := [task for task in ranges or {} if task and task not in known]:
         raise _no_task(unknown[0], known, path)
-    title = called.get("value", "")
     remarks = (*_doubts(chosen.better, title), *remarks)
     cluster_words = _words(called.get("cluster", "cluster"))
     if "task" in scores.columns and "cluster" not in scores.columns and _shared_cases(scores):
@@ -230,7 +232,7 @@ def _named(task: str, better: str = "") -> str:
 def _no_task(text: str, known: Sequence[str], path: Path | None) -> InputError:
     name, colon, rest = text.partition(":")
     plain = {other.casefold(): other for other in known}
-    advice = f"There are: {', '.join(known)[:200] or 'none'}"
+    advice = f"There are: {', '.join(known)[:200]}" if known else "All values are of one kind: leave out the name"
     for close in difflib.get_close_matches(name.casefold(), plain, n=1):
         said = rest.partition(":")[0] if rest.startswith(("higher", "lower")) else ""
         advice += f". Did you mean {_named(plain[close], said) if colon else plain[close]}?"

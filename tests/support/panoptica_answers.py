@@ -15,7 +15,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
-from panoptica_process import evaluator  # noqa: E402
+from panoptica_process import evaluator
 
 QUALITIES = ("pq", "sq", "rq", "tp", "prec", "rec")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.metadata
 import io
 import json
 import os
@@ -88,6 +89,14 @@ def monai_froc(false: np.ndarray, true: np.ndarray, *, targets: int, images: int
         from monai.metrics import compute_froc_curve_data, compute_froc_score
 
         return float(compute_froc_score(*compute_froc_curve_data(false, true, targets, images), rates))
+
+
+def version(package: str) -> str:
+    """Return the version of a peer."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip(f"the peer {package} is not installed (make test installs it)")
 
 
 def of_module(name: str) -> Any:

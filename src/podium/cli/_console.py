@@ -63,8 +63,8 @@ def failing_clearly(context: typer.Context) -> Iterator[None]:
 
 def _going_on(given: dict[str, Any]) -> str:
     """Return how to go on with a command that can be resumed; "" where there is nothing to go on with."""
-    out: Path | None = given.get("out")
-    if "resume" not in given or out is None or not (out / "parts" / "unfinished").exists():
+    out: Path | str | None = given.get("out")  # as it was typed, in older Typer
+    if "resume" not in given or out is None or not (Path(out) / "parts" / "unfinished").exists():
         return ""
     how = "--resume in place of --restart" if given.get("restart") else "--resume"
     return f"; what is done is in {out}. The same with {how} goes on"

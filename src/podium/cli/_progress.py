@@ -26,6 +26,9 @@ def cases_done(title: str) -> Iterator[Callable[[int, int], None]]:
             return Text(f"{task.speed:.1f} a second," if task.speed else "")
 
     console = Console(stderr=True)
+    if not console.is_terminal:  # where a bar, even a disabled one, ends with an empty line in older Rich
+        yield lambda _done, _total: None
+        return
     with Progress(
         TextColumn(title),
         BarColumn(),
@@ -35,7 +38,6 @@ def cases_done(title: str) -> Iterator[Callable[[int, int], None]]:
         TimeRemainingColumn(),
         console=console,
         transient=True,
-        disable=not console.is_terminal,
     ) as bar:
         task = bar.add_task("cases", total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
@@ -50,6 +52,9 @@ def stages_done() -> Iterator[Callable[[str, int, int], None]]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda _what, _done, _total: None
+        return
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -57,7 +62,6 @@ def stages_done() -> Iterator[Callable[[str, int, int], None]]:
         TimeRemainingColumn(),
         console=console,
         transient=True,
-        disable=not console.is_terminal,
     )
     started, tasks = monotonic(), {}
 

@@ -82,7 +82,7 @@ def test_which_alternatives_there_are(run_of, name, edition):
         expected += [f"weight of {said} −50 %", f"weight of {said} +50 %", f"without {said}"]
     if name in ("kits21", "csv2026"):
         expected += ["tolerance × 0.5", "tolerance × 2"]
-    several = "" if name == "tusrec" else ", mean over quantities"
+    several = "" if name == "tusrec" else ", mean over criteria"
     general = GENERAL[1:] if (name, edition) in OWN_IS_MEAN else GENERAL
     assert [other.name for other in sensitivity.alternatives] == expected + [scheme + several for scheme in general]
     assert sensitivity.submissions == ("alpha", "beta", "delta", "gamma")

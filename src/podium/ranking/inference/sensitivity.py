@@ -140,7 +140,7 @@ def challenge_alternatives(
     several = len(challenge.decisive) > 1
     # The first scheme may be what the challenge does itself.
     for scheme in SCHEMES[1:] if own == {measure.column for measure in challenge.decisive} else SCHEMES:
-        yield OtherRule(f"{scheme.name}, mean over quantities" if several else scheme.name, general(scheme))
+        yield OtherRule(f"{scheme.name}, mean over criteria" if several else scheme.name, general(scheme))
 
 
 def table_alternatives(table: ScoreTable, scheme: Scheme, **over_tasks: Any) -> Iterator[OtherRule]:

@@ -382,7 +382,10 @@ def draw_accuracy_runtime(data: ReportData) -> Drawn:
 def draw_people_band(data: ReportData) -> Drawn:
     """Draw submissions against people."""
     if not data.people:
-        return Nothing("Nobody measured how far people agree: evaluate against the annotations of several raters.")
+        return Nothing(
+            "Nobody measured how far people agree: evaluate against the annotations of several raters, or name "
+            "a person's submission as a reference."
+        )
     raters = data.people[0]
     shown = tuple(name for name in data.submissions if name not in data.people)
     measures = [measure for measure in data.measures if np.isfinite(data.values(measure, (raters,))).any()]

@@ -117,10 +117,14 @@ def _drawn(kind: FigureKind, data: ReportData) -> list[tuple[str, Figure]]:
 def _fits(figure: Figure) -> bool:
     """Return whether nothing is cut, no text lies on another, and names leave the axes room."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.transforms import Bbox
 
     with drawing():
         renderer = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
-        taken, (wide, high) = figure.get_tightbbox(renderer), figure.get_size_inches()
+        labels = [axis.label for axes in figure.axes if axes.axison for axis in (axes.xaxis, axes.yaxis)]
+        extents = [label.get_window_extent(renderer).get_points() for label in labels if label.get_text()]
+        named = [Bbox(points / figure.dpi) for points in extents]  # which Matplotlib 3.10 does not count
+        taken, (wide, high) = Bbox.union([figure.get_tightbbox(renderer), *named]), figure.get_size_inches()
         inside = taken.x0 >= -0.02 and taken.y0 >= -0.02 and taken.x1 <= wide + 0.02 and taken.y1 <= high + 0.02
         texts = [text for axes in figure.axes for text in axes.texts if text.get_text()]
         boxes = [text.get_window_extent(renderer) for text in texts]
