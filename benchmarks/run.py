@@ -2,8 +2,8 @@
 
 Run it with `make bench`, or a part of it with `make bench PARTS=ranking`. Results are printed and kept in
 bench-results/bench.json, part by part, with the day and the machine; with `--record` in docs/data/benchmarks.json as
-well, from which the documentation and README have their figures. Times are the best of several interleaved rounds on one
-thread; ratios are what counts, the machine being whatever it is.
+well, from which the documentation and README have their figures. Times are the best of several interleaved rounds on
+one thread; ratios are what counts, the machine being whatever it is.
 """
 
 from __future__ import annotations

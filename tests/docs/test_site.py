@@ -67,3 +67,9 @@ def test_pages_work_in_a_browser(site, visit, path):
     assert (
         page.locator("img").evaluate_all("(all) => all.filter((own) => !own.naturalWidth).map((own) => own.src)") == []
     )
+
+
+def test_the_search_finds_a_metric_where_the_site_is_opened_as_files(site, visit):
+    page = visit(site / "index.html", within=site)
+    page.locator("input[name=query]").fill("surface dice")
+    page.locator(".md-search-result__item a", has_text="Surface Dice").first.wait_for()

@@ -66,8 +66,8 @@ def _check_percentile(*, percentile: float = 100.0, interpolation: Percentile | 
     also_called=("nsd", "normalized_surface_dice", "normalised_surface_dice", "surface_dsc"),
     formula="(|S_R : d ≤ τ| + |S_P : d ≤ τ|) / (|S_R| + |S_P|), S the boundaries, |·| their size",
     same_as={
-        "DeepMind surface-distance": "compute_surface_dice_at_tolerance (boundary surfel)",
-        "MONAI": "compute_surface_dice (boundary voxel)",
+        "DeepMind surface-distance": "compute_surface_dice_at_tolerance (boundary surfel), unless a mask is empty",
+        "MONAI": "compute_surface_dice (boundary voxel), unless a mask is empty",
     },
     check=check_tolerance,
 )
@@ -103,9 +103,9 @@ def _percentile(of: DirectedDistances, percentile: float, rule: Percentile | Non
     also_called=("hd", "hausdorff"),
     formula="max(q-th percentile of d over S_R, the same over S_P); q = 100: max d",
     same_as={
-        "DeepMind surface-distance": "compute_robust_hausdorff (boundary surfel)",
-        "MONAI": "compute_hausdorff_distance (boundary voxel)",
-        "MedPy": "hd (boundary voxel); hd95 with percentile=95, pooled=True",
+        "DeepMind surface-distance": "compute_robust_hausdorff (boundary surfel), unless a mask is empty",
+        "MONAI": "compute_hausdorff_distance (boundary voxel), unless a mask is empty",
+        "MedPy": "hd (boundary voxel); hd95 with percentile=95, pooled=True, unless a mask is empty",
     },
     check=_check_percentile,
 )
@@ -143,8 +143,8 @@ def hausdorff_distance(
     also_called=("hd95", "hausdorff95", "robust_hausdorff"),
     formula="max(95th percentile of d over S_R, the same over S_P)",
     same_as={
-        "DeepMind surface-distance": "compute_robust_hausdorff with 95 (boundary surfel)",
-        "MONAI": "compute_hausdorff_distance with percentile=95 (boundary voxel)",
+        "DeepMind surface-distance": "compute_robust_hausdorff with 95 (boundary surfel), unless a mask is empty",
+        "MONAI": "compute_hausdorff_distance with percentile=95 (boundary voxel), unless a mask is empty",
     },
 )
 def hausdorff_distance_95(distances: SurfaceDistances) -> float:
@@ -159,8 +159,8 @@ def hausdorff_distance_95(distances: SurfaceDistances) -> float:
     also_called=("masd", "asd", "average_surface_distance"),
     formula="½ (Σ d·s / Σ s over S_R + Σ d·s / Σ s over S_P), s the size of an element",
     same_as={
-        "DeepMind surface-distance": "mean of the two of compute_average_surface_distance (boundary surfel)",
-        "MedPy": "mean of asd in both directions (boundary voxel)",
+        "DeepMind surface-distance": "mean of the two of compute_average_surface_distance (boundary surfel), unless a mask is empty",
+        "MedPy": "mean of asd in both directions (boundary voxel), unless a mask is empty",
     },
 )
 def mean_average_surface_distance(distances: SurfaceDistances) -> float:
@@ -179,8 +179,8 @@ def mean_average_surface_distance(distances: SurfaceDistances) -> float:
     also_called=("assd", "asd", "average_surface_distance"),
     formula="(Σ d·s over S_R + Σ d·s over S_P) / (Σ s over both), s the size of an element",
     same_as={
-        "MONAI": "compute_average_surface_distance with symmetric=True (boundary voxel)",
-        "MedPy": "assd (boundary voxel)",
+        "MONAI": "compute_average_surface_distance with symmetric=True (boundary voxel), unless a mask is empty",
+        "MedPy": "assd (boundary voxel), unless a mask is empty",
     },
 )
 def average_symmetric_surface_distance(distances: SurfaceDistances) -> float:
@@ -197,7 +197,7 @@ def average_symmetric_surface_distance(distances: SurfaceDistances) -> float:
     **_DISTANCE,
     empty=_APART,
     formula="median of d over S_R and S_P together",
-    same_as={"MedPy": "median of its surface distances in both directions (boundary voxel)"},
+    same_as={"MedPy": "median of its surface distances in both directions (boundary voxel), unless a mask is empty"},
 )
 def median_surface_distance(distances: SurfaceDistances) -> float:
     """Return the median distance over the elements of both boundaries together, in mm.
@@ -212,7 +212,9 @@ def median_surface_distance(distances: SurfaceDistances) -> float:
     **_DISTANCE,
     empty={"both": 0.0, "reference": UNDEFINED, "prediction": UNDEFINED},
     formula="√(Σ (d − ASSD)²·s / Σ s) over S_R and S_P together, s the size of an element",
-    same_as={"MedPy": "standard deviation of its surface distances in both directions (boundary voxel)"},
+    same_as={
+        "MedPy": "standard deviation of its surface distances in both directions (boundary voxel), unless a mask is empty"
+    },
 )
 def surface_distance_deviation(distances: SurfaceDistances) -> float:
     """Return the standard deviation of distance over the elements of both boundaries together, in mm.

@@ -162,7 +162,7 @@ def dice(overlap: Overlap) -> float:
     also_called=("iou", "jaccard", "jaccard_index"),
     formula="|R ∩ P| / |R ∪ P|",
     same_as={
-        "MedPy": "jc, unless both are empty",
+        "MedPy": "jc",
         "SimpleITK": "LabelOverlapMeasuresImageFilter.GetJaccardCoefficient, unless both are empty",
     },
 )
@@ -273,7 +273,7 @@ def relative_volume_difference(overlap: Overlap) -> float:
     empty={"both": 1.0, "reference": 0.0, "prediction": 0.0},
     also_called=("volumetric_similarity",),
     formula="1 − ||P| − |R|| / (|P| + |R|)",
-    same_as={"SimpleITK": "1 − |GetVolumeSimilarity()| / 2, whose own value is 2(first − second) / (first + second)"},
+    same_as={"SimpleITK": "1 − |GetVolumeSimilarity()| / 2, unless both are empty; its own value is signed"},
 )
 def volume_similarity(overlap: Overlap) -> float:
     """Return 1 − ||P| − |R|| / (|P| + |R|): how alike two volumes are, wherever they lie.
