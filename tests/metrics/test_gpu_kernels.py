@@ -6,6 +6,9 @@ these tests are left to `make test-all`.
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -271,3 +274,126 @@ def test_what_does_not_fit_is_refused():
         Overlap.between(torch.zeros(4), torch.zeros(4))
     with pytest.raises(InputError, match="spacing"):
         SurfaceDistances.between(torch.zeros((2, 4)), torch.zeros((2, 4)), spacing_mm=(1, 2, 3))
+
+
+def far_apart(count, step, shape):
+    """Return masks as channels that lie so many bytes apart, in memory of which little is ever touched."""
+    memory = torch.from_numpy(np.zeros((count - 1) * step + int(np.prod(shape)), np.uint8))
+    strides = (step, *(int(np.prod(shape[axis + 1 :])) for axis in range(len(shape))))
+    return memory.as_strided((count, *shape), strides)
+
+
+def test_channels_may_lie_further_apart_than_32_bits_count():
+    from podium.metrics.torch import measure_batch
+
+    shape, step = (3, 5, 6), 2**30 + 64
+    one, two = (far_apart(4, step, shape) for _ in range(2))
+    one[3, 1, 1:4, 1:4], two[3, 1, 1:4, 2:5] = 1, 1
+    measured = measure_batch(one[None], two[None])
+    expected = SurfaceDistances.between(one[3].numpy() > 0, two[3].numpy() > 0)
+    assert float(measured.percentile[0, 3]) == pytest.approx(hausdorff_distance_95(expected), rel=1e-12)
+    assert float(measured.dice[0, 3]) == pytest.approx(2 / 3)
+
+
+def test_a_view_whose_voxels_lie_far_apart_is_copied():
+    from podium.metrics._gpu.tensors import stack_up
+
+    memory = torch.from_numpy(np.zeros(3 * 2**30, np.uint8))
+    view = memory.as_strided((3, 4, 5), (2**30 + 7, 5, 1))
+    view[1, 1:3, 1:3] = 1
+    near = stack_up(view, view, labels=None, spacing_mm=None, batch=False)
+    assert near.reference.stride()[2:] == (20, 5, 1)
+    assert int(near.reference.sum()) == 4
+
+
+@pytest.mark.parametrize(
+    ("shape", "flat", "too_large"),
+    [
+        ((512, 512, 512), False, False),
+        ((1284, 1284, 1284), False, True),
+        ((1, 32000, 32000), True, False),
+        ((1, 32767, 32767), False, True),
+        ((40000, 3, 3), False, True),
+    ],
+)
+def test_places_are_numbered_in_32_bits(shape, flat, too_large):
+    from podium.metrics._gpu.tensors import is_too_large
+
+    assert is_too_large(shape, flat=flat) is too_large
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.float64])
+def test_large_labels_need_no_large_table(dtype):
+    one, two = np.zeros((2, 6, 7), np.int64)
+    one[1:4, 1:5], two[1:4, 2:6] = 3_000_000_000, 3_000_000_000
+    two[5, 5] = 70_000
+    regions = {"far": 3_000_000_000, "both": (70_000, 3_000_000_000)}
+    tensors = [torch.as_tensor(array).to(dtype) for array in (one, two)]
+    expected = overlap(one, two, regions=regions)
+    for name, counted in overlap(*tensors, regions=regions).items():
+        own = expected[name]
+        assert (counted.common, counted.reference, counted.prediction) == (own.common, own.reference, own.prediction)
+    tensors[0][0, 0] = -1
+    with pytest.raises(InputError, match="labels must be whole numbers"):
+        _ = overlap(*tensors, regions=regions)["far"].common
+
+
+def test_labels_beyond_what_is_allowed_are_refused():
+    array = torch.zeros((4, 4), dtype=torch.int64)
+    array[1, 1] = 2**32
+    with pytest.raises(InputError, match="labels must be whole numbers"):
+        _ = overlap(array, array, regions={"x": 1})["x"].common
+
+
+def test_labels_in_half_precision_are_not_lost():
+    array = torch.zeros((4, 5), dtype=torch.float16)
+    array[1:3, 1:3] = 2048
+    assert overlap(array, array, regions={"x": 2048})["x"].common == 4
+
+
+def test_spacings_of_any_ratio():
+    one, two = np.zeros((2, 300, 2, 2), np.uint8)
+    one[10:30], two[200:220, 0] = 1, 1
+    spacing = (1e-3, 10.0, 10.0)
+    expected = SurfaceDistances.between(one > 0, two > 0, spacing_mm=spacing, boundary="voxel")
+    measured = SurfaceDistances.between(
+        *(torch.as_tensor(array) for array in (one, two)), spacing_mm=spacing, boundary="voxel"
+    )
+    assert hausdorff_distance(measured) == pytest.approx(hausdorff_distance(expected), rel=1e-12)
+
+
+def test_a_mask_that_was_overwritten_is_not_measured_again(monkeypatch):
+    from podium.metrics._gpu import readings
+
+    one, two = (torch.zeros((1, 40), dtype=torch.uint8) for _ in range(2))
+    one[0, 1], two[0, 38] = 1, 1
+    monkeypatch.setattr(readings.MeasuredStack, "room_for_records", property(lambda _: 0))
+    distances = SurfaceDistances.between(one, two)
+    two[0, 2] = 1
+    with pytest.raises(InputError, match="masks were overwritten before their distances were read"):
+        _ = distances.from_reference
+
+
+def test_without_pytorchs_count_of_versions_overwriting_is_not_noticed():
+    from types import SimpleNamespace
+
+    from podium.metrics._gpu.readings import versions_of
+
+    assert versions_of(SimpleNamespace(reference=object(), prediction=object())) == (0, 0)
+
+
+def test_what_was_measured_can_be_copied_and_sent():
+    array = torch.zeros((5, 6), dtype=torch.uint8)
+    array[1:4, 1:4] = 1
+    counted, distances = Overlap.between(array, array.roll(1, 1)), SurfaceDistances.between(array, array.roll(1, 1))
+    for copied in (pickle.loads(pickle.dumps(counted)), copy.deepcopy(counted)):
+        assert type(copied) is Overlap
+        assert dice(copied) == dice(counted)
+    for copied in (pickle.loads(pickle.dumps(distances)), copy.deepcopy(distances)):
+        assert type(copied) is SurfaceDistances
+        assert hausdorff_distance(copied) == hausdorff_distance(distances)
+
+
+def test_what_does_not_lie_on_a_device_is_told():
+    with pytest.raises(InputError, match="one mask lies on a GPU, the other is of type list"):
+        overlap(torch.zeros((3, 3), dtype=torch.uint8), [[0, 1, 0]] * 3, regions={"x": 1})

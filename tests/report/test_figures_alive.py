@@ -1,13 +1,17 @@
 """Figures that tell: by mouse, by a tap and by keys, what a point says is the value in the data."""
 
+import json
+import re
+
 import numpy as np
 import polars as pl
 import pytest
-from browsing import PHONE, serious
+from browsing import PHONE, serious, unfold
 from matplotlib.figure import Figure
-from reports import table_ranking
+from reports import synthetic_report, table_ranking
 
 from podium.ranking import AggregateThenRank, Ranking, scheme_rule, table_of_scores
+from podium.report import _document
 from podium.report.build import _groups
 from podium.report.data import gather
 from podium.report.figures import save_all
@@ -237,3 +241,18 @@ def test_logarithmic_axes_tell_the_same(visit, tmp_path, floor, scale):
         assert f"{data.submissions[team]}, {data.cases[case]}, {measure.label}: {values[team, case]:.2f}" in told(
             page, "dots_and_boxes"
         )
+
+
+def test_many_values_are_packed_and_told_as_they_were(visit, tmp_path, monkeypatch):
+    monkeypatch.setattr(_document, "MANY", 0)
+    data = synthetic_report(3, 7, bootstrap=0, undefined=0.2, timing=False)
+    path = tmp_path / "packed.html"
+    path.write_text(render(data))
+    kept = json.loads(re.search(r'id="data">(.*?)</script>', path.read_text())[1])
+    assert all(isinstance(row, str) for values in kept["values"] for row in values)
+    page = visit(path)
+    cells = unfold(page, "#submission-1").locator("td[data-key]")
+    shown = cells.evaluate_all("(all) => all.map((cell) => cell.dataset.key)")
+    values = np.array([data.values(measure)[1] for measure in data.measures]).T.ravel()
+    assert np.isnan(values).any()
+    assert np.allclose([float(key or "nan") for key in shown], values, atol=5.1e-5, equal_nan=True)

@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ET
 from dataclasses import replace
 from functools import cache
 
+import numpy as np
 import pytest
 from drawn import notes, ticks
 from matplotlib.figure import Figure
@@ -338,16 +339,35 @@ def test_a_piece_of_a_page_takes_the_colours_of_the_page():
     assert "<?xml" not in page
     assert "metadata" not in page
     assert f"var(--figure-ink, {INK})" in page
-    assert f"fill: {PAPER}" not in page  # nothing lies behind it
+    assert f"fill:{PAPER}" not in page  # nothing lies behind it
     named = {element.get("id") for element in root.iter() if element.get("id")}
-    assert all(name.startswith("case-heatmap-one-") for name in named)
+    assert named.isdisjoint(own.get("id") for own in ET.fromstring(inline_svg(svg, "Case heatmap: two")).iter())
     used = {
         value[1:]
         for element in root.iter()
         for key, value in element.items()
         if key.endswith("href") and value[0] == "#"
     }
+    assert used
     assert used <= named
+
+
+@pytest.mark.heavy
+def test_a_piece_of_a_page_is_small_and_the_same_picture(browser, tmp_path):
+    """Every text and stroke stands where it stood; only what nobody sees is gone."""
+    svg = as_bytes(FIGURES["places"].draw(run("two cases"))[0][1], "svg").decode()
+    page = inline_svg(svg.encode(), "places")
+    assert len(page) < 0.75 * len(svg)
+    assert "font-family" not in page
+    assert "rotate(-0" not in page
+    script = """(svg) => { document.body.innerHTML = svg; const box = (own) => own.getBoundingClientRect();
+      return [...document.querySelectorAll("path, use")].filter((own) => !own.closest("defs, clipPath") && box(own).width)
+        .map((own) => [box(own).x, box(own).y, box(own).width, box(own).height]); }"""
+    opened = browser.new_page()
+    before, after = opened.evaluate(script, svg[svg.index("<svg") :]), opened.evaluate(script, page)
+    opened.close()
+    assert len(after) > 20
+    assert np.allclose(before[-len(after) :], after, atol=0.05)
 
 
 def test_colours_within_a_name_are_no_colours():

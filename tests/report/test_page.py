@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from reports import (
 import podium
 from podium.report import build, page
 from podium.report._contents import board, failures, full_rules, hashes
+from podium.report._document import packed
 from podium.report.build import build_report
 from podium.report.data import gather
 from podium.report.figures import gallery
@@ -368,6 +370,39 @@ def test_forty_submissions_and_three_hundred_cases_fit_into_a_mail():
     data = synthetic_report(40, 300, bootstrap=50, failing=0.02, baseline=True)
     size = len(render(data).encode())
     assert size + build.MOST_SVG + build.FEWEST_PICTURES + build.FEWEST_SCENES < 5_000_000
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [((Path("a.svg"),), "To keep this page small, these are only in figures/."), ((), "There was no room for these")],
+)
+def test_figures_that_no_page_has_room_for_are_named(files, said):
+    kinds = [gallery.FIGURES[name] for name in ("ranking_heatmap", "places")]
+    sizes = [(kinds[0], "first", 500_000), (kinds[0], "second", 300_000), (kinds[0], "third", 300_000)]
+    drawn = [
+        gallery.Drawing(kind, name, name, files=files, inline=f'<svg width="9pt">{"x" * size}</svg>')
+        for kind, name, size in [*sizes, (kinds[1], "fourth", 200_000)]
+    ]
+    groups, absent = build._groups(drawn, "figures", 1_100_000)
+    assert [[own.label for own in group.drawings] for group in groups] == [["first", "second"], ["fourth"]]
+    ((title, reason),) = absent
+    assert title == "Places within cases: third"
+    assert reason.startswith(said)
+    groups, absent = build._groups(drawn, "figures", 0)
+    assert [[own.label for own in group.drawings] for group in groups] == [["first"], ["fourth"]]
+    assert len(absent) == 2
+
+
+@pytest.mark.parametrize("least", [-7.25, 0.0, 3.0])
+def test_packed_numbers_are_exact(least):
+    values = least + np.random.default_rng(1).uniform(0, 900, (3, 50))
+    values[0, :3] = np.nan, np.inf, -np.inf
+    rows, how = packed(values, 2)
+    code = np.array([[ord(sign) - 63 for sign in row] for row in rows]).reshape(3, 50, how["width"])
+    codes = code @ 64 ** np.arange(how["width"])[::-1]
+    assert codes[0, :3].tolist() == [0, 1, 2]
+    np.testing.assert_array_equal(codes.ravel()[3:] - 3 + how["low"], np.rint(values.ravel()[3:] * 100))
+    assert not set("".join(rows)) & set("<>&\"'")
 
 
 def test_many_failures_are_shown_on_demand():

@@ -159,7 +159,8 @@ def hausdorff_distance_95(distances: SurfaceDistances) -> float:
     also_called=("masd", "asd", "average_surface_distance"),
     formula="½ (Σ d·s / Σ s over S_R + Σ d·s / Σ s over S_P), s the size of an element",
     same_as={
-        "DeepMind surface-distance": "mean of the two of compute_average_surface_distance (boundary surfel), unless a mask is empty",
+        "DeepMind surface-distance": "mean of both of compute_average_surface_distance (boundary surfel), "
+        "unless a mask is empty",
         "MedPy": "mean of asd in both directions (boundary voxel), unless a mask is empty",
     },
 )
@@ -213,7 +214,7 @@ def median_surface_distance(distances: SurfaceDistances) -> float:
     empty={"both": 0.0, "reference": UNDEFINED, "prediction": UNDEFINED},
     formula="√(Σ (d − ASSD)²·s / Σ s) over S_R and S_P together, s the size of an element",
     same_as={
-        "MedPy": "standard deviation of its surface distances in both directions (boundary voxel), unless a mask is empty"
+        "MedPy": "standard deviation of its surface distances, both directions (boundary voxel), unless a mask is empty"
     },
 )
 def surface_distance_deviation(distances: SurfaceDistances) -> float:

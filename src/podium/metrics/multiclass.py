@@ -162,7 +162,7 @@ def top_k_accuracy(
     also_called=("ece",),
     formula="Σ_b n_b/n · |mean highest probability − share right|",
     same_as={
-        "TorchMetrics": "calibration_error with task='multiclass', norm='l1', unless one is 1 or rounds to an edge, or ties"
+        "TorchMetrics": "calibration_error with task='multiclass', norm='l1', unless one is 1, at an edge or ties"
     },
 )
 def top_label_calibration_error(

@@ -373,7 +373,7 @@ class Neighbourhood:
     reach: npt.NDArray[np.int64]
 
 
-def neighbourhood(spacing: tuple[float, ...], lattice: tuple[int, ...], *, probes: int = _PROBES) -> Neighbourhood:
+def neighbourhood(spacing: tuple[float, ...], lattice: tuple[int, ...], *, probes: float = _PROBES) -> Neighbourhood:
     """Return about as many lattice offsets around the origin as are worth probing, none longer than the lattice."""
     dimensions = len(spacing)
     ball = np.pi if dimensions == 2 else 4 / 3 * np.pi

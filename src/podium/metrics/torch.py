@@ -12,33 +12,37 @@ the device (`measure_batch`); on the CPU the same numbers come from the same eng
     metrics.reset()
 
 Label maps are (batch, [z,] y, x) with `regions`; without regions, masks are one-hot channels as MONAI has them,
-(batch, channel, [z,] y, x), each channel a region. Empty cases have the value that the metric declares: a structure
+(batch, channel, [z,] y, x), each channel a region; or a list of such items, of any shapes. Empty cases have the value that the metric declares: a structure
 that was missed is infinitely far away, and is not left out of a mean.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Real
 from types import ModuleType
 from typing import Any
 
-import numpy as np
 import torch
 
+from podium.metrics import devices
+from podium.metrics._batches import (
+    Members,
+    as_array,
+    as_batches,
+    as_reduction,
+    check_batch,
+    measured_rows,
+    overlaps_of,
+    refuse_options,
+)
 from podium.metrics._pairs import Regions, Spacing, as_regions
 from podium.metrics._rows import check_percentile
 from podium.metrics.devices import gpu_engine, on_gpu
-from podium.metrics.distances import (
-    ROUNDING,
-    average_symmetric_surface_distance,
-    check_tolerance,
-    hausdorff_distance,
-    mean_average_surface_distance,
-    surface_dice,
-)
-from podium.metrics.overlaps import Overlap, dice, overlap
-from podium.metrics.surface import Boundary, SurfaceDistances, surface_distances
+from podium.metrics.distances import ROUNDING, check_tolerance
+from podium.metrics.overlaps import dice
+from podium.metrics.surface import Boundary
 from podium.model import InputError
 
 __all__ = [
@@ -71,6 +75,7 @@ class BatchMeasurement:
 
     dice: torch.Tensor | None
     table: torch.Tensor
+    _kept: Any = field(default=None, repr=False)  # what a CUDA graph reads when it is replayed
 
     @property
     def percentile(self) -> torch.Tensor:
@@ -134,20 +139,28 @@ def measure_batch(
         where far distances are more than one to 64 voxels, as of noise; a call that waits then refuses or measures
         again. Without waiting, it can be captured as a CUDA graph, after one call with the same shapes.
     """
-    key = _key(reference, prediction, regions, spacing_mm, boundary, percentile, tuple(tolerances_mm), with_dice, wait)
+    reference, prediction = _plain(reference), _plain(prediction)
+    key = _key(reference, prediction, regions, spacing_mm, percentile, tolerances_mm, boundary, with_dice, wait)
     if key in _shortcuts:
-        engine = gpu_engine()
-        measured, counted = _shortcuts[key](reference, prediction)
+        engine, shortcut = gpu_engine(), _shortcuts[key]
+        measured, counts = shortcut(reference, prediction)
         if not wait or engine.in_order(measured):
-            return BatchMeasurement(None if counted is None else engine.dice_scores(counted), measured.results)
+            scores = None if counts is None else _scores(engine, counts, None if wait else measured.wrong)
+            return BatchMeasurement(scores, measured.results, (shortcut, _lasting((reference, prediction), wait=wait)))
     check_percentile(percentile)
     for tolerance in tolerances_mm:
         check_tolerance(tolerance_mm=tolerance)
     if boundary not in ("surfel", "voxel"):
         raise InputError(f"there is no boundary called {boundary!r}", advice="It is 'surfel' or 'voxel'")
     labels = None if regions is None else list(as_regions(regions).values())
+    options: dict[str, Any] = {"percentile": percentile, "boundary": boundary, "tolerances_mm": tolerances_mm}
     if not on_gpu(reference, prediction):
-        return _on_cpu(reference, prediction, labels, spacing_mm, boundary, percentile, tolerances_mm)
+        rows = [
+            measured_rows(one, two, labels, spacing_mm=spacing_mm, **options)
+            for one, two in _on_cpu(reference, prediction, labels)
+        ]
+        table = torch.tensor(rows, dtype=torch.float64)
+        return BatchMeasurement(table[..., 0] if with_dice else None, table[..., 1:])
     engine = gpu_engine()
     question = engine.BoundaryQuestion(
         surfel=boundary == "surfel",
@@ -155,49 +168,80 @@ def measure_batch(
         linear=boundary == "voxel",
         reaches=tuple(tolerance * (1 + ROUNDING) for tolerance in tolerances_mm),
     )
-    numbers, counts = [], []
+    numbers, dices, kept = [], [], []
     for stack in _stacks(engine, reference, prediction, labels, spacing_mm):
         measured = engine.measure(stack, question)
         if wait:
             measured = engine.settled(stack, question, measured)
         numbers.append(measured.results)
+        wrong = None if wait else measured.wrong.clone()
         del measured  # and with it its memory, before the next regions need theirs
         if with_dice:
-            counts.append(engine.count(stack).counts)
-    table = numbers[0] if len(numbers) == 1 else torch.cat(numbers, 1)
+            dices.append(_scores(engine, engine.count(stack).counts, wrong))
+        shortcut = engine.Shortcut(stack, question, with_counts=with_dice)
+        kept.append((shortcut, _lasting((reference, prediction), stack, wait=wait)))
     if key is not None and len(numbers) == 1:
         if len(_shortcuts) >= _MOST_SHORTCUTS:
             _shortcuts.clear()
-        _shortcuts[key] = engine.Shortcut(stack, question, with_counts=with_dice)
-    scores = engine.dice_scores(counts[0] if len(counts) == 1 else torch.cat(counts, 1)) if with_dice else None
-    return BatchMeasurement(scores, table)
+        _shortcuts[key] = shortcut
+    return BatchMeasurement(_joined(dices) if with_dice else None, _joined(numbers), kept)
 
 
-def _key(reference: Any, prediction: Any, regions: Regions | None, *options: Any) -> Hashable | None:
+def _plain(masks: Any) -> Any:
+    """Return a tensor without its history, and without what a subclass of tensors adds; other arrays as they are."""
+    if type(masks) is torch.Tensor:
+        return masks.detach() if masks.requires_grad else masks
+    return masks.detach().as_subclass(torch.Tensor) if isinstance(masks, torch.Tensor) else masks
+
+
+def _key(
+    reference: Any, prediction: Any, regions: Any, spacing_mm: Any, percentile: Any, tolerances_mm: Any, *options: Any
+) -> Hashable | None:
     """Return what makes a call the same as another but for the masks themselves; None where that cannot be told."""
-    if type(reference) is not torch.Tensor or type(prediction) is not torch.Tensor or not reference.is_cuda:
+    if type(reference) is not torch.Tensor or type(prediction) is not torch.Tensor:
+        return None
+    if not (reference.is_cuda or devices.PRETEND) or not isinstance(regions, Mapping | None):
         return None
     images = tuple(
         (image.shape, image.stride(), image.dtype, image.device, image.data_ptr() % 16 == 0)
         for image in (reference, prediction)
     )
-    if images[0][2:4] != images[1][2:4] or not isinstance(regions, Mapping | None):
+    if images[0][2:4] != images[1][2:4]:
         return None
-    key = images, None if regions is None else tuple(regions.items()), options
     try:
+        named = regions and tuple((name, tuple(m) if isinstance(m, Collection) else m) for name, m in regions.items())
+        spacing = spacing_mm if isinstance(spacing_mm, Real | None) else tuple(map(float, spacing_mm))
+        key = images, named, spacing, float(percentile), tuple(map(float, tolerances_mm)), options
         hash(key)
-    except TypeError:  # a list among the options
+    except (TypeError, ValueError):  # something wrong, which is told by who checks it
         return None
     return key
 
 
+def _scores(engine: ModuleType, counts: torch.Tensor, wrong: torch.Tensor | None) -> torch.Tensor:
+    """Return Dice; no number where nobody has looked yet whether labels are wrong, and they are."""
+    scores: torch.Tensor = engine.dice_scores(counts)
+    return scores if wrong is None else scores.masked_fill(wrong[:, None] != 0, torch.nan)
+
+
+def _lasting(masks: tuple[Any, Any], stack: Any = None, *, wait: bool) -> Any:
+    """Return what must live as long as a result: masks that a graph reads again, or that another library lent."""
+    if wait:
+        return None
+    lent = any(type(image) is not torch.Tensor for image in masks)
+    return (masks, stack) if lent or (masks[0].is_cuda and torch.cuda.is_current_stream_capturing()) else None
+
+
+def _joined(parts: Sequence[torch.Tensor]) -> torch.Tensor:
+    """Return the regions of all parts."""
+    return parts[0] if len(parts) == 1 else torch.cat([*parts], 1)
+
+
 def _stacks(
-    engine: ModuleType, reference: Any, prediction: Any, labels: Sequence[Sequence[int]] | None, spacing_mm: Any
+    engine: ModuleType, reference: Any, prediction: Any, labels: Members | None, spacing_mm: Any
 ) -> Iterator[Any]:
     """Yield the batch with as many regions as are measured together."""
-    if len(reference.shape) not in ((4, 5) if labels is None else (3, 4)):
-        said = "masks are (batch, channel, [z,] y, x)" if labels is None else "label maps are (batch, [z,] y, x)"
-        raise InputError(f"{said}, and these have {len(reference.shape)} axes")
+    check_batch(reference, prediction, labels)
     for start in range(0, reference.shape[1] if labels is None else len(labels), engine.AT_ONCE):
         chosen = slice(start, start + engine.AT_ONCE)
         if labels is None:
@@ -207,62 +251,24 @@ def _stacks(
         yield engine.stack_up(*pair, labels=part, spacing_mm=spacing_mm, batch=True)
 
 
-def _dice_alone(reference: Any, prediction: Any, labels: Sequence[Sequence[int]] | None) -> torch.Tensor:
+def _on_cpu(reference: Any, prediction: Any, labels: Members | None) -> Iterator[tuple[Any, Any]]:
+    """Yield every pair as arrays of NumPy."""
+    arrays = as_array(reference), as_array(prediction)
+    check_batch(*arrays, labels)
+    yield from zip(*arrays, strict=True)
+
+
+def _dice_alone(reference: Any, prediction: Any, labels: Members | None, *, wait: bool) -> torch.Tensor:
     """Return the Dice of every region of every pair, without a look at boundaries."""
-    if on_gpu(reference, prediction):
-        engine = gpu_engine()
-        counted = [engine.count(stack) for stack in _stacks(engine, reference, prediction, labels, None)]
-        if any(part.wrong.any() for part in counted):
-            raise engine.wrong_labels()
-        return torch.cat([engine.dice_scores(part.counts) for part in counted], 1)
-    pairs = zip(np.asarray(reference), np.asarray(prediction), strict=True)
-    return torch.tensor([[dice(o) for o in _overlaps(one, two, labels)] for one, two in pairs], dtype=torch.float64)
-
-
-def _overlaps(one: Any, two: Any, labels: Sequence[Sequence[int]] | None) -> list[Overlap]:
-    if labels is None:
-        return [Overlap.between(r, p) for r, p in zip(one, two, strict=True)]
-    return list(overlap(one, two, regions={str(place): members for place, members in enumerate(labels)}).values())
-
-
-def _on_cpu(
-    reference: Any,
-    prediction: Any,
-    labels: Sequence[Sequence[int]] | None,
-    spacing_mm: Spacing | None,
-    boundary: Boundary,
-    percentile: float,
-    tolerances_mm: Sequence[float],
-) -> BatchMeasurement:
-    """Measure pair by pair, and region by region where they are channels."""
-    rows = []
-    for one, two in zip(np.asarray(reference), np.asarray(prediction), strict=True):
-        if labels is None:
-            distances = [
-                SurfaceDistances.between(r, p, spacing_mm=spacing_mm, boundary=boundary)
-                for r, p in zip(one, two, strict=True)
-            ]
-        else:
-            named = {str(place): members for place, members in enumerate(labels)}
-            measured = surface_distances(one, two, regions=named, spacing_mm=spacing_mm, boundary=boundary)
-            distances = list(measured.values())
-        rows.append(
-            [
-                (
-                    dice(counted),
-                    hausdorff_distance(apart, percentile=percentile),
-                    hausdorff_distance(apart),
-                    average_symmetric_surface_distance(apart),
-                    mean_average_surface_distance(apart),
-                    apart.from_reference.mean,
-                    apart.from_prediction.mean,
-                    *(surface_dice(apart, tolerance_mm=tolerance) for tolerance in tolerances_mm),
-                )
-                for apart, counted in zip(distances, _overlaps(one, two, labels), strict=True)
-            ]
-        )
-    table = torch.tensor(rows, dtype=torch.float64)
-    return BatchMeasurement(table[..., 0], table[..., 1:])
+    reference, prediction = _plain(reference), _plain(prediction)
+    if not on_gpu(reference, prediction):
+        pairs = _on_cpu(reference, prediction, labels)
+        return torch.tensor([[*map(dice, overlaps_of(*pair, labels))] for pair in pairs], dtype=torch.float64)
+    engine = gpu_engine()
+    counted = [engine.count(stack) for stack in _stacks(engine, reference, prediction, labels, None)]
+    if wait and torch.cat([part.wrong for part in counted]).any():
+        raise engine.wrong_labels()
+    return _joined([_scores(engine, part.counts, part.wrong) for part in counted])
 
 
 class SegmentationMetrics:
@@ -270,6 +276,9 @@ class SegmentationMetrics:
 
     Call it, or `update`, with every batch; `compute` returns means over all cases of all ranks of torch.distributed,
     and `reset` forgets them. The arguments of calls have MONAI's names too: `metrics(y_pred=…, y=…, spacing=…)`.
+
+    A call waits for the device, since it refuses wrong labels and measures again what needs more room. With
+    `wait=False` it does not, and `compute` says of which batches there are no numbers.
 
     Parameters
     ----------
@@ -284,7 +293,7 @@ class SegmentationMetrics:
     percentile
         Of the distances.
     tolerance_mm
-        Of surface Dice.
+        Of surface Dice; one for all, or one for each region.
     """
 
     _names: tuple[str, ...] = (
@@ -303,44 +312,78 @@ class SegmentationMetrics:
         spacing_mm: Spacing | None = None,
         boundary: Boundary = "surfel",
         percentile: float = 95.0,
-        tolerance_mm: float = 1.0,
+        tolerance_mm: float | Sequence[float] = 1.0,
     ) -> None:
-        self.regions = None if regions is None else as_regions(regions)
+        self.regions = None if regions is None else {name: tuple(part) for name, part in as_regions(regions).items()}
         self._background, self._spacing, self._boundary = include_background, spacing_mm, boundary
-        self._percentile, self._tolerance = percentile, tolerance_mm
+        self._percentile = percentile
+        self._tolerances = tuple(tolerance_mm) if isinstance(tolerance_mm, Collection) else (tolerance_mm,)
+        self._one_tolerance = not isinstance(tolerance_mm, Collection)
         self._cases: list[torch.Tensor] = []
 
-    def update(self, prediction: Any, reference: Any, *, spacing_mm: Spacing | None = None) -> torch.Tensor:
-        """Measure a batch; return and keep its numbers, (item, region, metric)."""
-        reference, prediction = self._chosen(reference), self._chosen(prediction)
+    def update(self, prediction: Any, reference: Any, *, spacing_mm: Any = None, wait: bool = True) -> torch.Tensor:
+        """Measure a batch; return and keep its numbers, (item, region, metric).
+
+        Parameters
+        ----------
+        prediction, reference
+            Batches as `measure_batch` takes them, or lists of their items, which may be of different shapes.
+        spacing_mm
+            Millimetres per axis; or a list with that of every item.
+        wait
+            Whether to wait for the GPU. Without it numbers may be NaN, see `measure_batch`, and `compute` refuses them.
+        """
+        batches = as_batches(prediction, reference, self._spacing if spacing_mm is None else spacing_mm)
+        parts = [
+            self._measured(self._chosen(one), self._chosen(two), spacing, wait=wait) for two, one, spacing in batches
+        ]
+        counts = sorted({part.shape[1] for part in (*self._cases[:1], *parts)})
+        if len(counts) > 1:
+            raise InputError(f"there are {counts[0]} regions in some masks and {counts[-1]} in others")
+        cases = parts[0] if len(parts) == 1 else torch.cat(parts)
+        self._cases.append(cases)
+        return cases
+
+    def _measured(self, reference: Any, prediction: Any, spacing_mm: Any, *, wait: bool) -> torch.Tensor:
+        """Return the numbers of a batch, (item, region, metric)."""
+        tolerances = tuple(dict.fromkeys(self._tolerances))
         measured = measure_batch(
             reference,
             prediction,
             regions=self.regions,
-            spacing_mm=self._spacing if spacing_mm is None else spacing_mm,
+            spacing_mm=spacing_mm,
             boundary=self._boundary,
             percentile=self._percentile,
-            tolerances_mm=(self._tolerance,),
+            tolerances_mm=tolerances,
             with_dice="dice" in self._names,
+            wait=wait,
         )
         columns = {
             "dice": measured.dice,
-            "surface_dice": measured.surface_dice[..., 0],
+            "surface_dice": self._at_own_tolerance(measured.surface_dice, tolerances),
             "hausdorff_distance_percentile": measured.percentile,
             "average_symmetric_surface_distance": measured.average,
             "mean_average_surface_distance": measured.mean_average,
         }
-        case = torch.stack([columns[name] for name in self._names], -1)
-        self._cases.append(case)
-        return case
+        return torch.stack([columns[name] for name in self._names], -1)
+
+    def _at_own_tolerance(self, shares: torch.Tensor, tolerances: Sequence[float]) -> torch.Tensor:
+        """Return surface Dice of every region at its tolerance."""
+        if self._one_tolerance:
+            return shares[..., 0]
+        if len(self._tolerances) != shares.shape[1]:
+            raise InputError(f"{len(self._tolerances)} tolerances are given for {shares.shape[1]} regions")
+        places = enumerate(map(tolerances.index, self._tolerances))
+        return torch.stack([shares[:, region, place] for region, place in places], -1)
 
     def _chosen(self, masks: Any) -> Any:
         """Return the channels that are regions."""
-        return masks if self.regions is not None or self._background or masks.shape[1] == 1 else masks[:, 1:]
+        whole = self.regions is not None or self._background or len(masks.shape) < 2 or masks.shape[1] == 1
+        return masks if whole else masks[:, 1:]
 
-    def __call__(self, y_pred: Any, y: Any, *, spacing: Spacing | None = None) -> torch.Tensor:
+    def __call__(self, y_pred: Any, y: Any, *, spacing: Any = None, wait: bool = True) -> torch.Tensor:
         """Update with what MONAI calls `y_pred`, `y` and `spacing`."""
-        return self.update(y_pred, y, spacing_mm=spacing)
+        return self.update(y_pred, y, spacing_mm=spacing, wait=wait)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -357,7 +400,15 @@ class SegmentationMetrics:
         gathered = _gathered(own)
         if not gathered:
             raise InputError("there is nothing to compute: no rank was given a batch", advice="Call update first")
-        return torch.cat(gathered)
+        values = torch.cat(gathered)
+        if values.isnan().any():  # on every rank, so that none waits for another
+            lacking = [str(place) for place, cases in enumerate(self._cases) if cases.isnan().any()]
+            where = f"updates number {', '.join(lacking)}, from 0" if lacking else "updates of another rank"
+            raise InputError(
+                f"there are no numbers of {where}: labels are wrong, or far distances had no room",
+                advice="update(…, wait=True) measures them, or says what is wrong",
+            )
+        return values
 
     def compute(self) -> Any:
         """Return the mean over all cases, of every region, by the name of the metric."""
@@ -390,34 +441,92 @@ def _gathered(own: torch.Tensor) -> list[torch.Tensor]:
 
 
 class _OneMetric(SegmentationMetrics):
-    """One of the metrics: its mean over all cases and regions is one number."""
+    """One of the metrics, with MONAI's options; its mean over all cases and regions is one number."""
+
+    def __init__(self, reduction: Any, unsupported: Mapping[str, Any], **options: Any) -> None:
+        refuse_options(**unsupported)
+        self._reduction = as_reduction(reduction)
+        super().__init__(**options)
+
+    def __call__(self, y_pred: Any, y: Any, *, spacing: Any = None, wait: bool = True) -> torch.Tensor:
+        """Update with what MONAI calls `y_pred`, `y` and `spacing`; return the numbers, (item, region)."""
+        return super().__call__(y_pred, y, spacing=spacing, wait=wait)[..., 0]
 
     def compute(self) -> Any:
-        """Return the mean over all cases and regions."""
-        return self.values.mean()
+        """Return the mean over all cases and regions, or what the reduction is."""
+        return self.aggregate()
+
+    def aggregate(self, reduction: Any = None) -> Any:
+        """Return the mean over cases and regions, over cases (mean_batch), over regions (mean_channel), or all (none).
+
+        What MONAI calls channels are regions, (case, region); nothing is left out of a mean.
+        """
+        mode = self._reduction if reduction is None else as_reduction(reduction)
+        values = self.values[..., 0]
+        if mode == "none":
+            return values
+        return values.mean() if mode == "mean" else values.mean(0 if mode == "mean_batch" else 1)
 
 
 class DiceMetric(_OneMetric):
-    """Mean Dice; 1 where both are empty."""
+    """Mean Dice; 1 where both are empty. MONAI's with `ignore_empty=False`."""
 
     _names = ("dice",)
 
-    def __init__(self, *, regions: Regions | None = None, include_background: bool = True) -> None:
-        super().__init__(regions=regions, include_background=include_background)
+    def __init__(
+        self,
+        include_background: bool = True,  # noqa: FBT001, FBT002  # as in MONAI
+        reduction: Any = "mean",
+        *,
+        regions: Regions | None = None,
+        **unsupported: Any,
+    ) -> None:
+        super().__init__(reduction, unsupported, regions=regions, include_background=include_background)
 
-    def update(self, prediction: Any, reference: Any, *, spacing_mm: Spacing | None = None) -> torch.Tensor:
-        """Count a batch; return and keep its Dice, (item, region, 1); the spacing does not matter."""
+    def _measured(self, reference: Any, prediction: Any, spacing_mm: Any, *, wait: bool) -> torch.Tensor:
+        """Count a batch; the spacing does not matter."""
         del spacing_mm
         labels = None if self.regions is None else list(self.regions.values())
-        case = _dice_alone(self._chosen(reference), self._chosen(prediction), labels)[..., None]
-        self._cases.append(case)
-        return case
+        return _dice_alone(reference, prediction, labels, wait=wait)[..., None]
 
 
 class SurfaceDiceMetric(_OneMetric):
-    """Mean surface Dice at a tolerance, also known as normalised surface distance."""
+    """Mean surface Dice, also known as normalised surface distance, at one tolerance, or at one for each region.
+
+    `class_thresholds` are MONAI's name for tolerances, in mm, one for each region that is measured.
+    """
 
     _names = ("surface_dice",)
+
+    def __init__(
+        self,
+        class_thresholds: Sequence[float] | None = None,
+        include_background: bool = False,  # noqa: FBT001, FBT002  # as in MONAI
+        distance_metric: str = "euclidean",
+        reduction: Any = "mean",
+        *,
+        regions: Regions | None = None,
+        spacing_mm: Spacing | None = None,
+        boundary: Boundary | None = None,
+        tolerance_mm: float | Sequence[float] | None = None,
+        use_subvoxels: bool | None = None,
+        **unsupported: Any,
+    ) -> None:
+        if class_thresholds is not None and tolerance_mm is not None:
+            raise InputError("class_thresholds and tolerance_mm are the same thing", advice="Give one of them")
+        named: Boundary = "voxel" if use_subvoxels is False else "surfel"
+        if use_subvoxels is not None and boundary not in (None, named):
+            raise InputError(f"use_subvoxels={use_subvoxels} is boundary={named!r}, not {boundary!r}")
+        given = tolerance_mm if class_thresholds is None else tuple(class_thresholds)
+        super().__init__(
+            reduction,
+            {"distance_metric": distance_metric, **unsupported},
+            regions=regions,
+            include_background=include_background,
+            spacing_mm=spacing_mm,
+            boundary=boundary or named,
+            tolerance_mm=1.0 if given is None else given,
+        )
 
 
 class HausdorffDistanceMetric(_OneMetric):
@@ -427,23 +536,50 @@ class HausdorffDistanceMetric(_OneMetric):
 
     def __init__(
         self,
+        include_background: bool = False,  # noqa: FBT001, FBT002  # as in MONAI
+        distance_metric: str = "euclidean",
+        percentile: float | None = None,
+        directed: bool = False,  # noqa: FBT001, FBT002
+        reduction: Any = "mean",
         *,
         regions: Regions | None = None,
-        include_background: bool = True,
         spacing_mm: Spacing | None = None,
         boundary: Boundary = "surfel",
-        percentile: float = 100.0,
+        **unsupported: Any,
     ) -> None:
         super().__init__(
+            reduction,
+            {"distance_metric": distance_metric, "directed": directed, **unsupported},
             regions=regions,
             include_background=include_background,
             spacing_mm=spacing_mm,
             boundary=boundary,
-            percentile=percentile,
+            percentile=100.0 if percentile is None else percentile,
         )
 
 
 class AverageSurfaceDistanceMetric(_OneMetric):
-    """Mean of the average symmetric surface distance (ASSD), in mm; MONAI's with `symmetric=True`."""
+    """Mean of the average symmetric surface distance (ASSD), in mm; MONAI's SurfaceDistanceMetric(symmetric=True)."""
 
     _names = ("average_symmetric_surface_distance",)
+
+    def __init__(
+        self,
+        include_background: bool = False,  # noqa: FBT001, FBT002  # as in MONAI
+        symmetric: bool = True,  # noqa: FBT001, FBT002
+        distance_metric: str = "euclidean",
+        reduction: Any = "mean",
+        *,
+        regions: Regions | None = None,
+        spacing_mm: Spacing | None = None,
+        boundary: Boundary = "surfel",
+        **unsupported: Any,
+    ) -> None:
+        super().__init__(
+            reduction,
+            {"symmetric": symmetric, "distance_metric": distance_metric, **unsupported},
+            regions=regions,
+            include_background=include_background,
+            spacing_mm=spacing_mm,
+            boundary=boundary,
+        )

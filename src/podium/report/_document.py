@@ -17,15 +17,19 @@ from podium.report.words import contained
 if TYPE_CHECKING:
     from podium.report.data import ReportData
 
-__all__ = ["as_json", "document"]
+__all__ = ["as_json", "document", "packed"]
 
 _SIGNS = {Direction.HIGHER: 1, Direction.LOWER: -1}
+MANY = 100_000
+"""Values of a measure, above which they are packed: as numbers they would be most of the page."""
+_RADIX, _FIRST = 64, 0x3F  # from ? on, no sign means anything to HTML
+_NOT_NUMBERS = 3  # codes before that of the least value: none, ∞ and −∞
 
 
 def document(
     data: ReportData, failures: Sequence[Failure], pictures: Mapping[str, Sequence[tuple[int, str, str]]]
 ) -> dict[str, Any]:
-    """Return submissions, cases, measures and all values of cases, these in units of their last decimal.
+    """Return submissions, cases, measures and all values of cases, these in units of their last decimal, or packed.
 
     Parameters
     ----------
@@ -68,7 +72,12 @@ def document(
         own = data.values(measure)
         digits = digits_of(own)
         measures.append({"label": measure.label, "sign": _SIGNS.get(measure.direction, 0), "digits": digits})
-        own_values = _whole(own, digits)
+        own_values: Sequence[Sequence[int | str | None]]
+        if own.size > MANY:
+            own_values, packing = packed(own, digits)
+            measures[-1] |= packing
+        else:
+            own_values = _whole(own, digits)
         values.append([row if shown else [] for row, shown in zip(own_values, seen, strict=True)])
         priced.append([np.flatnonzero(row).tolist() for row in data.failed(measure)])
     return {
@@ -105,6 +114,28 @@ def _whole(values: Floats, digits: int) -> list[list[int | str | None]]:
         value = values[row, column]
         rows[row][column] = None if np.isnan(value) else "∞" if value > 0 else "−∞"
     return rows
+
+
+def packed(values: Floats, digits: int) -> tuple[list[str], dict[str, int]]:
+    """Return a text for each row, so many signs a number, and how they are read: `low`, and the `width` of a number.
+
+    The signs of a number are digits to the base 64, the greatest first, from "?" for 0 to "~" for 63. They stand for 0
+    where there is no value, 1 and 2 for ∞ and −∞, and else 3 + value - `low`, in units of the last decimal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> packed(np.array([[0.5, np.nan], [0.62, np.inf]]), 2)
+    (['B?', 'N@'], {'low': 50, 'width': 1})
+    """
+    finite = np.isfinite(values)
+    whole = np.rint(np.where(finite, values, 0) * 10.0**digits).astype(np.int64)
+    low = int(whole[finite].min()) if finite.any() else 0
+    codes = np.where(finite, whole - low + _NOT_NUMBERS, np.where(np.isnan(values), 0, np.where(values > 0, 1, 2)))
+    width = max(1, -(-int(codes.max()).bit_length() // 6))
+    signs = np.stack([codes // _RADIX**place % _RADIX for place in reversed(range(width))], axis=2) + _FIRST
+    rows = [row.tobytes().decode("ascii") for row in signs.astype(np.uint8)]
+    return rows, {"low": low, "width": width}
 
 
 def as_json(document: Any) -> str:

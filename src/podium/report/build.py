@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from podium.report._document import as_json
 from podium.report.page import Group, Image, Shown, ShownFigure, render
 from podium.run import Run, RunFolder
 
@@ -28,8 +29,13 @@ MOST_SVG = 3_000_000
 """Bytes of figures that a page holds as SVG; beyond, the largest are pictures, so that it can be mailed."""
 MOST_IMAGES = 800_000
 """Bytes of such pictures; of each kind the first come first, and further ones are files only."""
-MOST_OF_PAGE = 4_950_000
-"""Bytes that a page should have, as far as cases that are shown can be fewer."""
+MOST_OF_PAGE, LARGEST_PAGE = 4_950_000, 19_500_000
+"""Bytes that a page should have, of up to 12,000 results of a measure and of 300,000, as far as figures and cases that
+are shown can be fewer."""
+FEW = 2_000_000
+"""Bytes of figures that any page has room for."""
+MAILED = 12_000
+"""Results of a measure whose page can be mailed."""
 FEWEST_PICTURES, MOST_PICTURES = 60_000, 1_000_000
 """Bytes of pictures of cases that a page holds, of a large and of a small run; further ones are files only."""
 FEWEST_SCENES = 120_000
@@ -101,32 +107,52 @@ def build_report(
         # What an earlier report has left beside a page for others may tell what is not for them, or who is who.
         RunFolder(figures.parent).forget(lambda name: name.startswith(f"{figures.name}/"))
     drawn = save_all(data, figures, formats, only=only, progress=tell("figures"))
-    groups, absent = _groups(drawn, figures.name)
+    pictured = run is not None and data.whole is None  # they show the truth
+    room = _room(data) if pictured or sum(len(own.inline) for own in drawn) > FEW else MOST_OF_PAGE
+    groups, absent = _groups(drawn, figures.name, room - FEWEST_PICTURES - FEWEST_SCENES)
     pictures: dict[str, list[Image]] = {}
     notes: dict[str, list[str]] = {}
     look = None
-    if run is not None and data.whole is None:  # they show the truth
+    if pictured and run is not None:
         from podium.report.viewer import MOST_SCENES, look_at
 
         chosen = _pictured(data)
-        left = MOST_OF_PAGE - len(render(data, Shown(groups, absent)).encode("utf-8", "replace"))
-        room = int(np.clip(left * 0.6, FEWEST_SCENES, MOST_SCENES))
+        left = room - sum(_size(own) for group in groups for own in group.drawings)
+        scenes = int(np.clip(left * 0.6, FEWEST_SCENES, MOST_SCENES))
         look = look_at(
-            data, run, submissions=chosen, cases=cases, images=images, room=room, progress=tell("cases to look at")
+            data, run, submissions=chosen, cases=cases, images=images, room=scenes, progress=tell("cases to look at")
         )
-        room = int(np.clip(left * 0.4, FEWEST_PICTURES, MOST_PICTURES))
+        images_room = int(np.clip(left * 0.4, FEWEST_PICTURES, MOST_PICTURES))
         pictures, notes = _pictures(
-            data, run, figures, formats=formats, images=images, room=room, progress=tell("pictures of cases")
+            data, run, figures, formats=formats, images=images, room=images_room, progress=tell("pictures of cases")
         )
-    text = render(data, Shown(groups, absent, pictures, notes, look))
-    # A name may come from a file system that does not know Unicode.
-    content = text.encode("utf-8", "replace")
+    content = _encoded(render(data, Shown(groups, absent, pictures, notes, look)))
     RunFolder(page.parent).add({page.name: content}, overwrite=overwrite)
     count = sum(len(group.drawings) for group in groups)
     return Built(page, len(content), count, sum(map(len, pictures.values())))
 
 
-def _groups(drawn: Sequence[Drawing], folder: str) -> tuple[list[Group], list[tuple[str, str]]]:
+def _encoded(text: str) -> bytes:
+    """Return the bytes of a text; a name in it may come from a file system that does not know Unicode."""
+    return text.encode("utf-8", "replace")
+
+
+def _room(data: ReportData) -> int:
+    """Return how many bytes figures and pictures may have: a page grows with its results, all of which it holds."""
+    more = len(data.submissions) * len(data.cases) - MAILED
+    most = int(np.clip(MOST_OF_PAGE + 50 * more, MOST_OF_PAGE, LARGEST_PAGE))
+    return most - len(_encoded(render(data)))
+
+
+def _size(drawing: ShownFigure) -> int:
+    """Return how many bytes a figure has on the page."""
+    frame = 900  # its caption, and what is around it
+    return frame + (len(drawing.image) or len(_encoded(drawing.svg)) + len(_encoded(as_json(drawing.panels))))
+
+
+def _groups(
+    drawn: Sequence[Drawing], folder: str, room: int = MOST_OF_PAGE
+) -> tuple[list[Group], list[tuple[str, str]]]:
     """Return what was drawn, kind by kind, and what was not, with the reason."""
     kinds: dict[str, list[Drawing]] = {}
     for drawing in drawn:
@@ -140,33 +166,42 @@ def _groups(drawn: Sequence[Drawing], folder: str) -> tuple[list[Group], list[tu
         shown = [_shown(drawing, folder, as_svg=drawing.name not in heavy) for drawing in members if not drawing.reason]
         if shown:
             groups.append(Group(len(groups) + 1, name, kind.title, kind.caption, tuple(shown)))
-    left_out = _beyond(groups)
+    left_out = _beyond(groups, room)
     only = f"To keep this page small, these are only in {folder}/."
     absent += [
-        (f"{group.title}: {own.label}", only) for group in groups for own in group.drawings if own.name in left_out
+        (
+            f"{group.title}: {own.label}",
+            only if own.files else "There was no room for these; --format writes them as files.",
+        )
+        for group in groups
+        for own in group.drawings
+        if own.name in left_out
     ]
     kept = [replace(g, drawings=tuple(own for own in g.drawings if own.name not in left_out)) for g in groups]
     return kept, absent
 
 
-def _beyond(groups: Sequence[Group]) -> set[str]:
-    """Return the pictures for which there is no room: the first of every kind has it."""
-    turns = [
-        (place, len(own.image), own.name) for group in groups for place, own in enumerate(group.drawings) if own.image
-    ]
-    taken, beyond = 0, set()
-    for place, size, name in sorted(turns, key=lambda turn: turn[0]):
-        taken += size
-        if place and taken > MOST_IMAGES:
-            beyond.add(name)
+def _beyond(groups: Sequence[Group], room: int) -> set[str]:
+    """Return the figures for which there is no room: the first of every kind has it, then the second, and so on."""
+    turns = sorted(
+        ((place, own) for group in groups for place, own in enumerate(group.drawings)), key=lambda turn: turn[0]
+    )
+    images, taken, beyond = 0, 0, set()
+    for place, own in turns:
+        size = _size(own)
+        images += len(own.image)
+        if place and (taken + size > room or (own.image and images > MOST_IMAGES)):
+            beyond.add(own.name)
+        else:
+            taken += size
     return beyond
 
 
 def _heavy(drawn: Sequence[Drawing]) -> set[str]:
     """Return the largest figures, without which the others are small enough."""
     pictured = [drawing for drawing in drawn if drawing.picture]
-    sizes = sorted(((len(own.inline.encode("utf-8", "replace")), own.name) for own in pictured), reverse=True)
-    total, heavy = sum(len(drawing.inline.encode("utf-8", "replace")) for drawing in drawn), set()
+    sizes = sorted(((len(_encoded(own.inline)), own.name) for own in pictured), reverse=True)
+    total, heavy = sum(len(_encoded(drawing.inline)) for drawing in drawn), set()
     for size, name in sizes:
         if total <= MOST_SVG:
             break

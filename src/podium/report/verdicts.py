@@ -348,12 +348,18 @@ def _narrower(sensitivity: Sensitivity) -> list[Alternative]:
     return [other for other in sensitivity.alternatives if other.keeps_winner and len(other.winners) < count]
 
 
+def _deciding_units(ranking: Ranking, winners: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return what would, if it were left out, change who is first, and what would only break a tie."""
+    changing = [without.name for without in ranking.left_out if without.changes_winner]
+    breaking = [w.name for w in ranking.left_out if not w.changes_winner and len(w.winners) < len(winners)]
+    return changing, breaking
+
+
 def _left_out(ranking: Ranking, winners: Sequence[str]) -> list[str]:
     """Say whether a single case decides who is first."""
     one, many = ranking.rule.unit_words
     total, several = len(ranking.left_out), len(winners) > 1
-    changing = [without.name for without in ranking.left_out if without.changes_winner]
-    breaking = [w.name for w in ranking.left_out if not w.changes_winner and len(w.winners) < len(winners)]
+    changing, breaking = _deciding_units(ranking, winners)
     lines = []
     for names, what in ((changing, "change who is first"), (breaking, "break the tie")):
         if names:
@@ -387,10 +393,10 @@ def _facts(ranking: Ranking, winners: Sequence[str]) -> tuple[Fact, ...]:
         keep = f"other rule{'s' * (count > 1)} {'keep' if count > 1 else 'keeps'} {shared}"
         meaning = "Other weights, tolerances and schemes; to share first place is not to lose it."
         facts.append(Fact(f"{kept} of {count}", keep, meaning))
-    changing = sum(without.changes_winner for without in ranking.left_out)
-    decide = f"{many} {'decides' if changing == 1 else 'decide'} alone"
-    meaning = f"Leaving out such a {one} would change who is first."
-    return (*facts, Fact(f"{changing} of {len(ranking.left_out)}", decide, meaning))
+    changing, breaking = map(len, _deciding_units(ranking, winners))
+    decide = f"{many} {'decides' if changing + breaking == 1 else 'decide'} alone"
+    meaning = f"Leaving out such a {one} would {'break the tie' if breaking else 'change who is first'}."
+    return (*facts, Fact(f"{changing + breaking} of {len(ranking.left_out)}", decide, meaning))
 
 
 def _agreement(stability: Stability) -> str:

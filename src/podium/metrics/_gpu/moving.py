@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from functools import lru_cache
 from subprocess import CalledProcessError
 from typing import Any
 
@@ -27,7 +29,7 @@ def measure_pair(
 ) -> list[SurfaceDistances] | None:
     """Measure the regions that a table has bits for; None where the GPU cannot, and the CPU must."""
     box = tuple(slice(int(low), int(high)) for low, high in zip(pair.lower, pair.upper, strict=True))
-    if is_too_large(tuple(part.stop - part.start for part in box)):
+    if is_too_large(tuple(part.stop - part.start for part in box), flat=pair.flat):
         return None
     classes = [np.flatnonzero(table >> bit & 1).tolist() or [table.size] for bit in range(regions)]
     try:
@@ -37,7 +39,8 @@ def measure_pair(
         measured = settled(stack, question, measure(stack, question))
         elements = measured.element_counts[0].tolist()
         sides = [distributions(measured, side) for side in (0, 1)]
-    except FAULTS:
+    except FAULTS as error:
+        _say_once(_shortly(error))
         return None
     if elements[1] > (most := most_elements(elements[0])):
         raise too_rugged(most)
@@ -53,9 +56,19 @@ def fault() -> str:
     try:
         stack = Stack(_moved(voxel), _moved(voxel), ((1,),), flat=False, spacing=(1.0, 1.0, 1.0))
         distributions(measure(stack, BoundaryQuestion(surfel=True)), 0)
-    except FAULTS as error:
-        return " ".join(str(error).split())[:200] or type(error).__name__
+    except Exception as error:  # whatever it is, this GPU cannot be used, and the CPU can
+        return _shortly(error)
     return ""
+
+
+@lru_cache(maxsize=8)
+def _say_once(reason: str) -> None:
+    """Warn that a GPU which worked before does not; the same reason is told once."""
+    warnings.warn(f"The GPU failed ({reason}): such pairs are measured on the CPU.", RuntimeWarning, stacklevel=3)
+
+
+def _shortly(error: BaseException) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__
 
 
 def _moved(array: npt.NDArray[Any]) -> torch.Tensor:

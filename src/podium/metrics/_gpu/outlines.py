@@ -29,12 +29,14 @@ def bits_at(
     at = z * step_z + y * step_y + x * step_x
     if CHANNELS == 0:
         values = tl.load(image + at, mask=within, other=0)
+        if values.dtype.is_floating():
+            values = values.to(tl.float32)  # in half precision, a number and the next are compared as equal
         known = (values > 0) & (values < table_size)
         bits = tl.load(table + values.to(tl.int32), mask=known, other=0).to(tl.int32)
     else:
         bits = at * 0
         for channel in tl.static_range(CHANNELS):
-            inside = tl.load(image + at + channel * channel_step, mask=within, other=0) != 0
+            inside = tl.load(image + channel * channel_step + at, mask=within, other=0) != 0
             bits = bits | (inside.to(tl.int32) << channel)
     return bits
 
@@ -48,7 +50,7 @@ def anything_at(
     at = z * step_z + y * step_y + x * step_x
     some = tl.load(image + at, mask=within, other=0) != 0
     for channel in tl.static_range(1, max(CHANNELS, 1)):
-        some = some | (tl.load(image + at + channel * channel_step, mask=within, other=0) != 0)
+        some = some | (tl.load(image + channel * channel_step + at, mask=within, other=0) != 0)
     return some
 
 
@@ -60,6 +62,8 @@ def is_wrong(values):
         wrong = (single < 0) | (single != tl.floor(single)) | (single > 4294967295.0)
     else:
         wrong = values < 0
+        if values.dtype.primitive_bitwidth == 64:
+            wrong = wrong | (values > 4294967295)
     return wrong
 
 
@@ -77,6 +81,8 @@ def bounds(
     item = tl.program_id(1)
     reference += item.to(tl.int64) * reference_item
     prediction += item.to(tl.int64) * prediction_item
+    reference_step = item.to(tl.int64) * 0 + reference_channel  # channels may lie further apart than 32 bits count
+    prediction_step = item.to(tl.int64) * 0 + prediction_channel
     index = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     inside = index < depth * height * width
     if CONTIGUOUS:
@@ -90,14 +96,14 @@ def bounds(
         prediction_at = z * pz + y * py + x * px
     some = tl.zeros([BLOCK], tl.int1)
     for channel in tl.static_range(max(CHANNELS, 1)):
-        one = tl.load(reference + reference_at + channel * reference_channel, mask=inside, other=0)
-        two = tl.load(prediction + prediction_at + channel * prediction_channel, mask=inside, other=0)
+        one = tl.load(reference + channel * reference_step + reference_at, mask=inside, other=0)
+        two = tl.load(prediction + channel * prediction_step + prediction_at, mask=inside, other=0)
         some = some | (one != 0) | (two != 0)
     if tl.max(some.to(tl.int32), 0) != 0:
         if WORD == 1:
             for channel in tl.static_range(max(CHANNELS, 1)):
-                one = tl.load(reference + reference_at + channel * reference_channel, mask=inside, other=0)
-                two = tl.load(prediction + prediction_at + channel * prediction_channel, mask=inside, other=0)
+                one = tl.load(reference + channel * reference_step + reference_at, mask=inside, other=0)
+                two = tl.load(prediction + channel * prediction_step + prediction_at, mask=inside, other=0)
                 wrong = tl.max((is_wrong(one) | is_wrong(two)).to(tl.int32), 0)
                 if wrong != 0:
                     tl.atomic_or(wrong_labels + item, wrong, sem="relaxed")
@@ -130,7 +136,7 @@ def one_side(
     image += item.to(tl.int64) * tl.where(side == 0, reference_item, prediction_item)
     if size_z > 0:
         image += low_z * step_z + low_y * step_y + low_x * step_x
-    channel_step = tl.where(side == 0, reference_channel, prediction_channel)
+    channel_step = tl.where(side == 0, reference_channel, prediction_channel).to(tl.int64)
     return image, channel_step, step_z, step_y, step_x, size_z, size_y, size_x
 
 

@@ -19,7 +19,7 @@ import triton
 
 from podium.metrics._gpu import outlines, probing, selection
 from podium.metrics._gpu.launches import KernelLaunch, LaunchPlan, MemoryRoom
-from podium.metrics._gpu.tensors import Stack
+from podium.metrics._gpu.tensors import TILES, Stack
 from podium.metrics._kernels.areas import contour_lengths, surfel_areas
 from podium.metrics.surface import neighbourhood
 
@@ -59,10 +59,11 @@ def constants(
     spacing: tuple[float, ...], lattice: tuple[int, ...], device: torch.device, *, surfel: bool, probes: int
 ) -> Constants:
     """Return offsets in order of their length, and sizes of elements by kind: equal ones are of one kind."""
-    near = neighbourhood(spacing, lattice, probes=probes)
+    fewer = float(probes)
+    near = neighbourhood(spacing, lattice, probes=fewer)
     while near.distances.size > _MOST_BINS:
-        probes //= 2
-        near = neighbourhood(spacing, lattice, probes=probes)
+        fewer /= 2
+        near = neighbourhood(spacing, lattice, probes=fewer)
     areas = np.ones(256)
     if surfel:
         areas = contour_lengths(spacing) if len(spacing) == 2 else surfel_areas(spacing)
@@ -73,9 +74,10 @@ def constants(
     low = np.int64(0xFFFF)
     steps[: len(near.offsets)] = (z << 48) | ((y & low) << 32) | ((x & low) << 16) | near.bins
     # The reach lies in the middle between the last length that is probed and the next that there is.
-    beyond = neighbourhood(spacing, tuple(2**15 for _ in spacing), probes=4 * probes).distances
+    beyond = neighbourhood(spacing, tuple(2**15 for _ in spacing), probes=4 * fewer).distances
     last = near.distances[-1]
-    reach = (last + beyond[np.searchsorted(beyond, last * (1 + 1e-9), side="right")]) / 2
+    later = np.append(beyond[beyond > last * (1 + 1e-9)], last + min(spacing))  # a step further, there is one at last
+    reach = (last + later[0]) / 2
 
     def tensor(values: Any, dtype: Any) -> torch.Tensor:
         return torch.as_tensor(np.ascontiguousarray(values, dtype)).to(device)
@@ -213,13 +215,15 @@ class CountedStack:
 
     counts: torch.Tensor
     wrong: torch.Tensor
+    plan: LaunchPlan
 
 
 def count(stack: Stack) -> CountedStack:
     """Count the voxels of every region of every pair."""
     plan, room = _counting(StackLayout.of(stack))
     zeros, _, _ = plan.run(stack.reference, stack.prediction)
-    return CountedStack(room.part(zeros, "counts").view(stack.items, stack.regions, 3), room.part(zeros, "wrong"))
+    counts = room.part(zeros, "counts").view(stack.items, stack.regions, 3)
+    return CountedStack(counts, room.part(zeros, "wrong"), plan)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -230,6 +234,8 @@ class MeasuredStack:
     constants: Constants
     rooms: tuple[MemoryRoom, MemoryRoom, MemoryRoom]
     memory: tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+    plan: LaunchPlan
+    """Whose constants kernels read, of a graph again and again: they live as long as this does."""
 
     @property
     def results(self) -> torch.Tensor:
@@ -296,7 +302,7 @@ def _measuring(
     lattice = tuple(n + m for n, m in zip(layout.shape[2:], more, strict=True))
     known = constants(layout.spacing, lattice[3 - len(layout.spacing) :], device, surfel=surfel, probes=question.probes)
     bins, kinds = known.distances.numel(), known.sizes.numel()
-    tile = (1, 16, 32) if layout.flat else (4, 8, 16)
+    tile = TILES[layout.flat]
     tiles_most = math.prod(-(-n // t) for n, t in zip(lattice, tile, strict=True))
     marks_size = tiles_most * _TILE
     places_most = max(marks_size // _ROOM_FOR_PLACES, min(marks_size, _FEWEST_PLACES))
@@ -386,7 +392,7 @@ def measure(stack: Stack, question: BoundaryQuestion) -> MeasuredStack:
     """Measure all boundaries of a stack, without waiting for the device."""
     plan, rooms, known = _measuring(StackLayout.of(stack), question)
     memory = plan.run(stack.reference, stack.prediction)
-    return MeasuredStack((stack.items, stack.regions), known, rooms, memory)
+    return MeasuredStack((stack.items, stack.regions), known, rooms, memory, plan)
 
 
 class Shortcut:
@@ -400,7 +406,8 @@ class Shortcut:
 
     def __call__(self, reference: torch.Tensor, prediction: torch.Tensor) -> tuple[MeasuredStack, torch.Tensor | None]:
         """Return what was measured, and counts of voxels where they are wanted."""
-        measured = MeasuredStack(self._shape, self._known, self._rooms, self._plan.run(reference, prediction))
+        memory = self._plan.run(reference, prediction)
+        measured = MeasuredStack(self._shape, self._known, self._rooms, memory, self._plan)
         if self._counting is None:
             return measured, None
         plan, room = self._counting

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from podium.metrics._gpu.tensors import Stack, stack_up, wrong_labels
 from podium.metrics._pairs import Regions, Spacing, as_regions
 from podium.metrics.overlaps import Overlap
 from podium.metrics.surface import Boundary, DirectedDistances, SurfaceDistances
+from podium.model import InputError
 
 __all__ = [
     "AT_ONCE",
@@ -89,17 +91,38 @@ def count_regions(
     return result
 
 
-def settled(stack: Stack, question: BoundaryQuestion, measured: MeasuredStack) -> MeasuredStack:
-    """Wait for a measurement, refuse wrong labels, and measure again where far distances had too little room."""
+def settled(
+    stack: Stack, question: BoundaryQuestion, measured: MeasuredStack, *, versions: tuple[int, int] | None = None
+) -> MeasuredStack:
+    """Wait for a measurement, refuse wrong labels, and measure again where far distances had too little room.
+
+    Where `versions` of the tensors are given, those must not have been written to since.
+    """
     wrong, most = state_of(measured)
     if wrong:
         raise wrong_labels()
     if most <= measured.room_for_records:
         return measured
+    if versions is not None and versions != versions_of(stack):
+        raise InputError(
+            "masks were overwritten before their distances were read, and must be measured again",
+            advice="Ask for a number before you change them, or give copies",
+        )
     larger = BoundaryQuestion(
         question.surfel, question.percentile, question.linear, question.reaches, question.probes, _rounded_up(most)
     )
     return measure(stack, larger)
+
+
+def versions_of(stack: Stack) -> tuple[int, int]:
+    """Return how often each tensor was written to, as PyTorch counts it; where it does not, that is not noticed."""
+    one, two = (getattr(tensor, "_version", 0) for tensor in (stack.reference, stack.prediction))
+    return one, two
+
+
+def stream_of(tensor: torch.Tensor) -> AbstractContextManager[Any]:
+    """Return a context in which work goes to the stream that is current now, whichever is current then."""
+    return torch.cuda.stream(torch.cuda.current_stream(tensor.device)) if tensor.is_cuda else nullcontext()
 
 
 def state_of(measured: MeasuredStack) -> tuple[bool, int]:
@@ -129,13 +152,15 @@ class SurfaceReading:
             question,
             measure(stack, question),
         )
+        self._versions, self._stream = versions_of(stack), stream_of(stack.reference)
         self._directed: list[list[DirectedDistances]] = []
 
     def read(self) -> None:
         """Wait for the device, keep what was measured, and give its memory back."""
         if self._pending is not None:
-            measured = settled(*self._pending)
-            self._directed = [distributions(measured, side) for side in (0, 1)]
+            with self._stream:
+                measured = settled(*self._pending, versions=self._versions)
+                self._directed = [distributions(measured, side) for side in (0, 1)]
             self._pending = None
 
     def directed(self, region: int, side: int) -> DirectedDistances:
@@ -186,6 +211,10 @@ class DeviceSurfaceDistances(SurfaceDistances):
         for name, value in (("_reading", reading), ("_region", region), ("boundary", boundary)):
             object.__setattr__(self, name, value)
 
+    def __reduce__(self) -> Any:
+        """Return what a copy is made of: numbers, as the CPU has them."""
+        return SurfaceDistances, (self.from_reference, self.from_prediction, self.boundary)
+
     @property
     def from_reference(self) -> DirectedDistances:
         """Return the distances from the reference's boundary to the prediction's."""
@@ -201,15 +230,19 @@ class OverlapReading:
     """The counts of one pair, which stay on the device until the first number is asked for."""
 
     def __init__(self, stack: Stack) -> None:
-        self._counted: CountedStack | None = count(stack)
+        # Masks are kept until they were read: another library may use their memory again as soon as nobody has them.
+        self._counted: tuple[CountedStack, Stack] | None = (count(stack), stack)
+        self._stream = stream_of(stack.reference)
         self._numbers: list[list[int]] = []
 
     def numbers(self, region: int) -> Sequence[int]:
         """Return voxels in both, in the reference and in the prediction."""
         if self._counted is not None:
-            if self._counted.wrong.any():
-                raise wrong_labels()
-            self._numbers = self._counted.counts[0].tolist()
+            counted, _ = self._counted
+            with self._stream:
+                if counted.wrong.any():
+                    raise wrong_labels()
+                self._numbers = counted.counts[0].tolist()
             self._counted = None
         return self._numbers[region]
 
@@ -224,6 +257,10 @@ class DeviceOverlap(Overlap):
     def __init__(self, reading: OverlapReading, region: int, voxel_volume_mm3: float) -> None:
         for name, value in (("_reading", reading), ("_region", region), ("voxel_volume_mm3", voxel_volume_mm3)):
             object.__setattr__(self, name, value)
+
+    def __reduce__(self) -> Any:
+        """Return what a copy is made of: numbers, as the CPU has them."""
+        return Overlap, (self.common, self.reference, self.prediction, self.voxel_volume_mm3)
 
     @property
     def common(self) -> int:

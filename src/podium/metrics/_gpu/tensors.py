@@ -13,6 +13,10 @@ from podium.model import LARGEST_LABEL, InputError, as_spacing
 
 _MOST_VOXELS = 2**31 - 2**24
 _LONGEST_AXIS = 2**15 - 1
+_MOST_ITEMS = 2**16 - 1
+_LARGEST_IN_TABLE = 2**16 - 1
+TILES = {True: (1, 16, 32), False: (4, 8, 16)}
+"""Lattice points that lie together in memory, of images and of volumes."""
 _PLAIN = {torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
 
 
@@ -63,6 +67,11 @@ class Stack:
 
 def as_tensor(array: Any) -> torch.Tensor:
     """Return a tensor that shares the memory of an array."""
+    if not hasattr(array, "__dlpack__"):
+        raise InputError(
+            f"one mask lies on a GPU, the other is of type {type(array).__name__}",
+            advice="Give both as arrays on the same device",
+        )
     tensor = array.detach() if isinstance(array, torch.Tensor) else torch.from_dlpack(array)
     if type(tensor) is not torch.Tensor:
         tensor = tensor.as_subclass(torch.Tensor)
@@ -119,16 +128,50 @@ def stack_up(
         spacing = tuple(spacing[axis - 2] for axis in axes)
     if flat:
         one, two = one[:, :, None], two[:, :, None]
-    if is_too_large(one.shape[2:]):
+    if one.shape[0] > _MOST_ITEMS:
+        raise InputError(f"there are {one.shape[0]} pairs", advice=f"At most {_MOST_ITEMS} are measured at once")
+    if is_too_large(one.shape[2:], flat=flat):
         raise InputError(
             f"a mask of {_times(one.shape[2:])} voxels is too large for the GPU", advice="Use NumPy arrays"
         )
-    return Stack(one, two, None if labels is None else tuple(map(tuple, labels)), flat, spacing)
+    one, two = (tensor.contiguous() if _is_spread_out(tensor) else tensor for tensor in (one, two))
+    classes = None if labels is None else tuple(map(tuple, labels))
+    if classes is not None and max(map(max, classes)) > _LARGEST_IN_TABLE:
+        one, two, classes = _renumbered(one, two, classes)
+    return Stack(one, two, classes, flat, spacing)
 
 
-def is_too_large(shape: Sequence[int]) -> bool:
-    """Return whether a mask has more voxels than places on the GPU are numbered for."""
-    return max(shape) > _LONGEST_AXIS or math.prod(shape) > _MOST_VOXELS
+def is_too_large(shape: Sequence[int], *, flat: bool) -> bool:
+    """Return whether a mask has more voxels, or its lattice more places in whole tiles, than 32 bits number."""
+    lattice = (shape[0] + (not flat), *(n + 1 for n in shape[1:])) if len(shape) == 3 else (1, *(n + 1 for n in shape))
+    places = math.prod(-(-n // t) * t for n, t in zip(lattice, TILES[flat], strict=True))
+    return max(shape) > _LONGEST_AXIS or math.prod(shape) > _MOST_VOXELS or places >= 2**31
+
+
+def _is_spread_out(tensor: torch.Tensor) -> bool:
+    """Return whether voxels of a channel lie further apart than 32 bits count, as in a view of something larger."""
+    return sum((n - 1) * step for n, step in zip(tensor.shape[2:], tensor.stride()[2:], strict=True)) >= 2**31
+
+
+def _renumbered(
+    one: torch.Tensor, two: torch.Tensor, classes: tuple[tuple[int, ...], ...]
+) -> tuple[torch.Tensor, torch.Tensor, tuple[tuple[int, ...], ...]]:
+    """Return label maps in which the labels of regions are numbered from 1: a table of all up to these is too large.
+
+    All other labels become 0, and what is no label −1.
+    """
+    known = sorted({label for members in classes for label in members})
+    places = {label: place for place, label in enumerate(known, start=1)}
+
+    def numbered(tensor: torch.Tensor) -> torch.Tensor:
+        values = tensor.to(torch.float64 if tensor.is_floating_point() else torch.int64)
+        labels = torch.tensor(known, dtype=values.dtype).to(values.device)
+        place = torch.searchsorted(labels, values).clamp_(max=len(known) - 1)
+        numbers = torch.where(labels[place] == values, place + 1, 0)
+        wrong = (values < 0) | (values > LARGEST_LABEL) | (values != values.floor())
+        return torch.where(wrong, -1, numbers).to(torch.int32)
+
+    return numbered(one), numbered(two), tuple(tuple(places[label] for label in members) for members in classes)
 
 
 def _common(one: torch.dtype, two: torch.dtype) -> torch.dtype:

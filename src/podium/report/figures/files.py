@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import io
 import re
+from collections.abc import Mapping
+from hashlib import sha256
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -102,15 +104,16 @@ def inline_svg(svg: bytes, name: str) -> str:
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
     text = re.sub(r"<!--.*?-->\s*", "", text, flags=re.DOTALL)
-    used = set(re.findall(r'(?:xlink:href="#|url\(#)([^")]+)', text))
-    prefix = slug(name)
+    prefix = f"f{sha256(name.encode('utf-8', 'replace')).hexdigest()[:8]}"
+    used = dict.fromkeys(re.findall(r'(?:xlink:href="#|url\(#)([^")]+)', text))
+    short = {long: f"{prefix}-{number}" for number, long in enumerate(used)}
 
     def renamed(match: re.Match[str]) -> str:
         if team := re.fullmatch(r"(team|row)-(\d+)\.\d+", match[1]):
             return f' class="{team[1]}" data-team="{team[2]}"'
         if match[1].startswith("cases-"):
             return ' class="cases"'
-        return f' id="{prefix}-{match[1]}"' if match[1] in used else ""
+        return f' id="{short[match[1]]}"' if match[1] in short else ""
 
     head, tag, body = text.partition(">")
     size = dict(re.findall(r'(viewBox|width|height)="([^"]*)"', head))
@@ -120,24 +123,33 @@ def inline_svg(svg: bytes, name: str) -> str:
     )
     # Only what stands inside a tag is changed: a name may look like anything.
     identified = re.compile(r' id="([^"]*)"')
-    body = re.sub(r"<[^>]*>", lambda match: _themed(identified.sub(renamed, match[0]), prefix), body)
+    body = re.sub(r"<[^>]*>", lambda match: _themed(identified.sub(renamed, match[0]), short), body)
     background = re.compile(rf'<g>\s*<path d="[^"]*" style="fill: var\({THEMED[PAPER]}, {PAPER}\)"/>\s*</g>')
     body = background.sub("", body, count=1)
     return _small(re.sub(r">\s+<(?!/text|/tspan)", "><", head + tag + body).strip())
 
 
 def _small(svg: str) -> str:
-    """Return an SVG with two decimals, which is less than a pixel sees, and the look of many signs told once."""
-    svg = re.sub(r' (?:d|x|y)="[^"]*"', lambda numbers: re.sub(r"(\.\d\d)\d+", r"\1", numbers[0]), svg)
+    """Return an SVG of which only what is seen is left: two decimals, no font, and the look of many signs told once."""
+    svg = re.sub(r"<[^>]*>", lambda tag: _small_tag(tag[0]), svg)
     alike = re.compile(r'(?:<use [^>]*? (style="[^"]*")/>)(?:<use [^>]*? \1/>)+')
     return alike.sub(lambda match: f"<g {match[1]}>{match[0].replace(f' {match[1]}/>', '/>')}</g>", svg)
 
 
-def _themed(tag: str, prefix: str) -> str:
+def _small_tag(tag: str) -> str:
+    tag = re.sub(r' transform="rotate\(-?0 [^"]*\)"', "", tag)
+    tag = re.sub(r' (?:d|x|y|transform)="[^"]*"', lambda numbers: re.sub(r"(\.\d\d)\d+", r"\1", numbers[0]), tag)
+    tag = re.sub(r'(?<= d=")[^"]*', lambda path: re.sub(r"\s*([A-Za-z])\s*", r"\1", path[0]), tag)
+    # The page has a font of its own.
+    return re.sub(
+        r'(?<= style=")[^"]*', lambda style: re.sub(r"font-family: [^;]*;? ?|(?<=[:;]) ", "", style[0]), tag
+    )
+
+
+def _themed(tag: str, short: Mapping[str, str]) -> str:
     if "#" not in tag or tag.startswith("<image"):
         return tag
-    tag = re.sub(r'xlink:href="#', f'xlink:href="#{prefix}-', tag)
-    tag = re.sub(r"url\(#", f"url(#{prefix}-", tag)
+    tag = re.sub(r'(?<=xlink:href="#)[^"]*|(?<=url\(#)[^)]*', lambda name: short.get(name[0], name[0]), tag)
     return re.sub("|".join(THEMED), lambda match: f"var({THEMED[match[0]]}, {match[0]})", tag)
 
 

@@ -67,8 +67,9 @@ class FigureKind:
         return self.draw(data.entire if self.aggregate else data)
 
     def worded(self, data: ReportData) -> FigureKind:
-        """Return the same in the words of a report: tasks in place of criteria, where it is about a table."""
+        """Return the same in the words of a report: what is averaged over, and what is drawn anew, have their names."""
         words = {part.name: getattr(data.called, part.name) for part in fields(data.called)}
+        words["unit"], words["units"] = data.rule.unit_words
         return replace(self, title=self.title.format(**words), caption=self.caption.format(**words))
 
 
@@ -251,8 +252,8 @@ _KINDS = (
     ),
     FigureKind(
         "places",
-        "Places when cases are drawn anew",
-        "The larger a blob, the more resamples of the cases gave the submission that place; the line holds 95 % "
+        "Places when {units} are drawn anew",
+        "The larger a blob, the more resamples of the {units} gave the submission that place; the line holds 95 % "
         "of them. The grey band is wider: the places that the submission may truly have, right for all of them "
         "together.",
         of_run.draw_blob_plot,
@@ -268,7 +269,7 @@ _KINDS = (
     FigureKind(
         "places_by_criterion",
         "The ranking that each {criterion} alone would give",
-        "In each panel, the larger a blob, the more resamples of the cases gave that place; the stroke is the place "
+        "In each panel, the larger a blob, the more resamples of the {units} gave that place; the stroke is the place "
         "without resampling. Whoever lies beside the dotted line does better or worse here than in the published "
         "order.",
         of_criteria.draw_places_by_criterion,
@@ -285,8 +286,8 @@ _KINDS = (
     FigureKind(
         "criteria_compared",
         "What each {criterion} tells",
-        "Left to right: how many pairs it orders certainly, how often its winner stays first when cases are drawn "
-        "anew, how its ranking agrees with that of all {criteria} (Kendall's τ), and its results: median, middle half, "
+        "Left to right: how many pairs it orders certainly, how often its winner stays first when {units} are "
+        "drawn anew, how its ranking agrees with that of all {criteria} (Kendall's τ), and its results: median, middle half, "
         "and 90 %.",
         of_criteria.draw_criteria_compared,
         of_criteria.has_several,
@@ -317,15 +318,16 @@ _KINDS = (
     FigureKind(
         "significance_map",
         "Who is significantly better than whom",
-        "A filled cell means that the row is better than the column by a paired Wilcoxon signed-rank test over cases, "
-        "adjusted by Holm for all pairs. An empty cell means that the difference may be chance.",
+        "A filled cell means that the row is better than the column by a paired Wilcoxon signed-rank test over {units}, "
+        "adjusted by Holm for all pairs; elsewhere the difference may be chance. Places that may truly be compare means, "
+        "in all {criteria} together, and may say otherwise.",
         of_run.draw_significance_map,
     ),
     FigureKind(
         "forest_plot",
         "Means with their intervals",
         "Each dot is a value of the leaderboard, each line its 95 % confidence interval; the dotted line marks "
-        "the value of the first. Lines that overlap do not prove that two are equal: see the significance map.",
+        "the value of the first. Lines that overlap do not prove that two are equal.",
         of_run.draw_forest_plot,
     ),
     FigureKind(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -18,6 +19,8 @@ from podium.report.figures.alive import orders, points, tell
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from podium.ranking.inference.confidence import Confidence
 
 __all__ = ["Drawn", "Nothing", "has_a_field", "has_several_measures", "knows_runs"]
 
@@ -235,10 +238,10 @@ def draw_tau_violin(data: ReportData) -> Drawn:
         return Nothing(data.unassessed)
     if len(data.competitors) < 2:
         return Nothing("There is only one competitor, so there is no order to agree with.")
-    assessment = data.assessment
+    assessment, (one, many) = data.assessment, data.rule.unit_words
     groups: dict[str, Floats] = {
-        f"{len(assessment.stability.tau):,} resamples\nof the cases": assessment.stability.tau,
-        f"{len(assessment.left_out):,} times\none case left out": np.array(
+        f"{len(assessment.stability.tau):,} resamples\nof the {many}": assessment.stability.tau,
+        f"{len(assessment.left_out):,} times\none {one} left out": np.array(
             [left_out.tau for left_out in assessment.left_out]
         ),
     }
@@ -264,7 +267,7 @@ def draw_significance_map(data: ReportData) -> Drawn:
         groups |= {pair.criterion.measure.title: (pair,) for pair in confidence.pairs}
     alpha = 1 - confidence.level
     if not any((pair.adjusted[order] < alpha).any() for pair in confidence.pairs):
-        return Nothing(f"No test tells any two competitors apart at {shown_level(confidence.level)} confidence.")
+        return Nothing(_no_test_tells(data, confidence))
     return [
         (
             suffix,
@@ -281,12 +284,29 @@ def draw_significance_map(data: ReportData) -> Drawn:
     ]
 
 
+def _no_test_tells(data: ReportData, confidence: Confidence) -> str:
+    """Say why a map of significance would be empty, and that places may be certain all the same."""
+    count, level = len(data.rule.units.names), shown_level(confidence.level)
+    pairs = math.comb(len(data.competitors), 2)
+    told = f"No paired Wilcoxon test, adjusted for {_pairs(pairs)}, tells any two competitors apart at {level} confidence"
+    if pairs * 2.0 ** (1 - count) >= 1 - confidence.level:  # its least p, where all differences have one sign
+        units = data.rule.unit_words[count != 1]
+        told = f"{count} {units} are too few for a paired Wilcoxon test of {_pairs(pairs)} at {level} confidence"
+    certain = confidence.ahead is not None and bool(confidence.ahead.any())
+    return f"{told}{'; intervals of the differences of means do tell some apart' if certain else ''}."
+
+
+def _pairs(count: int) -> str:
+    return "one pair" if count == 1 else f"all {count:,} pairs"
+
+
 def draw_forest_plot(data: ReportData) -> Drawn:
     """Draw the columns of the leaderboard that have intervals."""
     if data.assessment is None:
         return Nothing(data.unassessed)
     confidence, scores = data.assessment.confidence, data.rule.published
-    names = list(confidence.columns)[:MOST_COLUMNS]
+    # In the order of the board, so that what decides is among them.
+    names = [column.name for column in data.board.columns if column.name in confidence.columns][:MOST_COLUMNS]
     if not names:
         return Nothing("No column of the leaderboard is a value with an interval.")
     others = {name for name, role in data.roles.items() if role is not Role.COMPETITOR}

@@ -33,8 +33,8 @@ function axisOf([from, to, scale, ...more], start, end) {
 
 // Where the points of each kind of panel stand: x and y in the units of its axes, whose, of which case, and what it says.
 function valueOf(measure, team, row) {
-  const whole = data.values[measure][team][row];
-  return typeof whole === "number" ? whole / 10 ** data.measures[measure].digits : null;
+  const value = numberOf(measure, team, row);
+  return typeof value === "number" ? value : null;
 }
 const layouts = {
   dots(panel, add) {
@@ -92,7 +92,7 @@ class Live {
     this.said = make("p", { class: "said small", "aria-live": "polite" });
     this.buttons = [["+", "Zoom in", 2], ["−", "Zoom out", 0.5], ["⟲", "Whole figure", 0]].map(([sign, title, by]) => {
       const button = make("button", { class: "button", type: "button", title, "aria-label": title }, sign);
-      button.addEventListener("click", () => this.zoom(by));
+      button.addEventListener("click", () => this.zoom(by, this.points[this.current]));
       return button;
     });
     plot.before(make("div", { class: "zoom" }, this.buttons));
@@ -178,8 +178,7 @@ class Live {
     const parts = [named(data.submissions[point.team].name)];
     if (point.row < 0) return [...parts, `, ${point.says}`];
     const panel = this.panels[point.panel], measure = data.measures[panel.measure];
-    const whole = data.values[panel.measure][point.team][point.row];
-    const value = typeof whole === "number" ? whole / 10 ** measure.digits : whole;
+    const value = numberOf(panel.measure, point.team, point.row);
     const lost = pricedOf[panel.measure][point.team].has(point.row);
     return [...parts, ", ", named(data.cases[point.row]), `, ${measure.label}: ${shown(value, measure)}`,
       lost ? ` (${data.failed}${value == null ? "" : ", counts at this price"})` : null, point.says ? `, ${point.says}` : null];

@@ -231,12 +231,24 @@ function table(label, heads, rows) {
   sortable(made);
   return make("div", { class: "scroll", role: "region", "aria-label": label, tabindex: 0 }, made);
 }
+// The number of a submission in a case; where there are many, each row of them is a text with so many signs for each.
+function wholeOf(measure, submission, row) {
+  const own = data.values[measure][submission];
+  if (typeof own !== "string") return own[row];
+  const { low, width } = data.measures[measure];
+  let code = 0;
+  for (let at = row * width; at < (row + 1) * width; at++) code = 64 * code + own.charCodeAt(at) - 63;
+  return code < 3 ? [null, "∞", "−∞"][code] : code - 3 + low;
+}
+function numberOf(measure, submission, row) {
+  const whole = wholeOf(measure, submission, row);
+  return typeof whole === "number" ? whole / 10 ** data.measures[measure].digits : whole;
+}
 const measureHeads = data.measures.map((measure) => [measure.label, "number", measure.sign > 0 ? "descending" : "ascending"]);
 const pricedOf = data.priced.map((submissions) => submissions.map((rows) => new Set(rows)));
 function valueCells(submission, row) {
   return data.measures.map((measure, index) => {
-    const whole = data.values[index][submission][row];
-    const value = typeof whole === "number" ? whole / 10 ** measure.digits : whole;
+    const value = numberOf(index, submission, row);
     const lost = pricedOf[index][submission].has(row);
     return make("td", { class: lost ? "n bad" : "n", title: lost ? failedOf[submission].get(row) : null, "data-key": value == null ? "" : value },
       shown(value, measure));
