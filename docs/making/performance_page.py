@@ -99,7 +99,7 @@ def _on_gpu() -> str:
 _GPU = """
 ## Masks on a GPU
 
-From masks in the memory of a GPU to surface Dice, HD95, averages and Dice on the host. DisTorch gives the distances of
+From masks in the memory of a GPU to surface Dice, HD95 and averages on the host. DisTorch gives the distances of
 surface elements too; MONAI's HD95 alone falls back to the CPU where cuCIM is not there. [On a GPU](gpu.md) tells more.
 """
 

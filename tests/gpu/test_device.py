@@ -34,7 +34,8 @@ from podium.metrics.torch import (  # noqa: E402
 )
 
 CASES = ct_cases()
-TYPES = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.float32)
+WHOLE = (torch.bool, torch.uint8, torch.uint16, torch.uint32, torch.int8, torch.int16, torch.int32, torch.int64)
+TYPES = (*WHOLE, torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
 def numbers(distances):
@@ -157,11 +158,59 @@ def test_a_batch_is_its_items():
     np.testing.assert_array_equal(together, np.concatenate(apart))
 
 
-def test_other_libraries():
-    cupy = pytest.importorskip("cupy")
-    reference, prediction = noise()[0, 0], noise(share=0.01)[0, 0]
+@pytest.mark.parametrize("library", ["cupy", "jax.dlpack"])
+def test_other_libraries(library, monkeypatch):
+    monkeypatch.setenv("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # JAX takes most of the memory otherwise
+    other = pytest.importorskip(library)
+    reference, prediction = noise()[0, 0].to(torch.uint8), noise(share=0.01)[0, 0].to(torch.uint8)
     expected = SurfaceDistances.between(reference, prediction)
-    same(SurfaceDistances.between(cupy.from_dlpack(reference), cupy.from_dlpack(prediction)), expected)
+    for _ in range(20):
+        pair = [other.from_dlpack(mask.clone()) for mask in (reference, prediction)]
+        counted, measured = Overlap.between(*pair), SurfaceDistances.between(*pair)
+        del pair
+        same(measured, expected)
+        assert dice(counted) == dice(Overlap.between(reference, prediction))
+
+
+def test_what_is_read_later_comes_from_the_stream_that_measured_it():
+    reference, prediction = noise((1, 1, 96, 96, 96), 0.3)[0, 0], noise((1, 1, 96, 96, 96), 0.2).flip(2)[0, 0]
+    expected = SurfaceDistances.between(reference, prediction)
+    expected_overlap = dice(Overlap.between(reference, prediction))
+    stream = torch.cuda.Stream()
+    torch.cuda.synchronize()
+    for _ in range(20):
+        with torch.cuda.stream(stream):
+            torch.cuda._sleep(20_000_000)  # so that it has not begun when it is read
+            measured, counted = SurfaceDistances.between(reference, prediction), Overlap.between(reference, prediction)
+        same(measured, expected)
+        assert dice(counted) == expected_overlap
+
+
+def test_channels_further_apart_than_32_bits_count():
+    one = torch.zeros((1, 8, 1200, 512, 512), dtype=torch.uint8, device="cuda")
+    one[0, 7, 600:640, 200:300, 200:300] = 1
+    two = one.roll(3, -1)
+    expected = on_the_gpu(measure_batch(one[:, 7:].clone(), two[:, 7:].clone()))
+    np.testing.assert_array_equal(on_the_gpu(measure_batch(one, two))[:, 7:], expected)
+    last = one[:, 6:].permute(0, 2, 3, 4, 1).contiguous().permute(0, 4, 1, 2, 3)  # channels last
+    np.testing.assert_array_equal(on_the_gpu(measure_batch(last, two[:, 6:]))[:, 1:], expected)
+
+
+def test_labels_of_any_size():
+    labels = torch.zeros((30, 40, 50), dtype=torch.int64, device="cuda")
+    labels[5:20, 5:20, 5:20] = 3_000_000_000
+    other = labels.roll(2, 1)
+    measured = surface_distances(labels, other, regions={"x": 3_000_000_000})["x"]
+    same(measured, SurfaceDistances.between((labels > 0).cpu().numpy(), (other > 0).cpu().numpy()))
+
+
+def test_twenty_regions():
+    rng = np.random.default_rng(0)
+    maps = [rng.integers(0, 21, (12, 24, 30)).astype(np.uint8) for _ in range(2)]
+    regions = {str(label): label for label in range(1, 21)}
+    measured = surface_distances(*(torch.as_tensor(array).cuda() for array in maps), regions=regions)
+    for name, expected in surface_distances(*maps, regions=regions).items():
+        same(measured[name], expected)
 
 
 def test_runs_are_the_same_to_the_last_bit():

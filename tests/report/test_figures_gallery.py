@@ -11,7 +11,7 @@ import pytest
 from drawn import notes, ticks
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-from reports import DEGENERATE, HOSTILE, synthetic_report, table_ranking
+from reports import DEGENERATE, HOSTILE, by_hand, synthetic_report, table_ranking
 
 from podium.model import InputError, LabelMap
 from podium.report import figures
@@ -19,6 +19,7 @@ from podium.report.data import gather
 from podium.report.figures import FIGURES, Nothing, as_bytes, draw, inline_svg, save, save_all, slug
 from podium.report.short_names import shortened
 from podium.report.style import GRID, INK, PAPER, drawing
+from podium.report.verdicts import verdict
 
 pytestmark = pytest.mark.slow
 
@@ -412,4 +413,33 @@ def test_figures_of_several_columns_are_called_by_them():
 def test_where_all_tie_no_empty_figure_is_drawn():
     data = run("all equal")
     assert FIGURES["lines_over_schemes"].draw(data).reason == "Everybody shares first place by every rule."
-    assert FIGURES["significance_map"].draw(data).reason.startswith("No test tells any two competitors apart")
+    told = "No paired Wilcoxon test, adjusted for all 10 pairs, tells any two competitors apart at 95 % confidence."
+    assert FIGURES["significance_map"].draw(data).reason == told
+
+
+def test_an_empty_map_of_significance_does_not_contradict_the_verdict():
+    """With five cases no such test can tell two apart, while intervals of clear differences do."""
+    data = by_hand({"a": [0.9, 0.91, 0.92, 0.93, 0.94], "b": [0.5, 0.52, 0.51, 0.53, 0.54]}, bootstrap=100)
+    assert verdict(data).headline == "a wins."
+    assert FIGURES["significance_map"].draw(data).reason == (
+        "5 cases are too few for a paired Wilcoxon test of one pair at 95 % confidence; "
+        "intervals of the differences of means do tell some apart."
+    )
+
+
+def test_captions_say_what_is_drawn_anew():
+    data = synthetic_report(3, 4, bootstrap=20, challenge="tusrec", failing=0.0)
+    assert data.rule.unit_words == ("scan", "scans")
+    assert FIGURES["places"].worded(data).title == "Places when scans are drawn anew"
+    ((_, figure),) = FIGURES["tau_violin"].draw(data)
+    assert "4 times\none scan left out" in texts(figure)
+
+
+def test_what_decides_is_among_the_intervals():
+    """The column that decides may be computed last, of many."""
+    data = synthetic_report(3, 6, bootstrap=20, challenge="csv2026", failing=0.0, baseline_seconds=1.5)
+    (suffix, figure), *_ = FIGURES["forest_plot"].draw(data)
+    assert len(data.assessment.confidence.columns) > 16
+    assert list(data.assessment.confidence.columns).index("total") > 16
+    assert suffix.startswith("S_total … ")
+    assert "S_total ↑" in texts(figure)

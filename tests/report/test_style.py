@@ -1,13 +1,17 @@
 """Colours that everybody can tell apart, and names that fit."""
 
+import re
 import threading
 from itertools import combinations
+from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
 import pytest
 
 from podium.model import Role
+from podium.report import page
+from podium.report.figures import THEMED
 from podium.report.short_names import cleaned, shortened
 from podium.report.style import INK, OTHERS, PALETTE, SOFT, drawing, looks
 
@@ -64,6 +68,21 @@ def test_colours_that_are_not_told_apart_are_noticed():
 def test_text_stands_out_from_paper(colour):
     luminance = linear(colour) @ [0.2126, 0.7152, 0.0722]
     assert 1.05 / (luminance + 0.05) > 4.5  # WCAG 2.1, contrast of text
+
+
+def dark_page():
+    """Return the colours of submissions on a dark page, and its own."""
+    style = (Path(page.__file__).parent / "templates" / "page.css").read_text()
+    dark = dict(re.findall(r"(--[\w-]+): (#\w{6})", style.partition('[data-theme="dark"] {')[2].partition("}")[0]))
+    return [dark[THEMED[colour]] if colour in THEMED else colour for colour in PALETTE], dark["--paper"]
+
+
+@pytest.mark.parametrize("vision", VISION)
+def test_colours_stand_out_and_are_told_apart_in_the_dark(vision):
+    colours, paper = dark_page()
+    luminance = [linear(colour) @ [0.2126, 0.7152, 0.0722] for colour in (paper, *colours)]
+    assert min((own + 0.05) / (luminance[0] + 0.05) for own in luminance[1:]) > 3  # WCAG 2.1, contrast of graphics
+    assert smallest_difference(colours, vision) > 15
 
 
 def test_few_competitors_each_have_a_colour_and_a_marker():

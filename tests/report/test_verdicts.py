@@ -428,6 +428,8 @@ def test_whether_a_single_case_decides(left_out, words, fact):
 def test_whether_a_single_case_breaks_a_tie(left_out, lines):
     ranking = plant(ranking_of({"c": [0.7, 0.6], "b": [0.8, 0.9], "a": [0.8, 0.9]}), left_out=left_out)
     assert list(said(ranking).sureness[-len(lines) :]) == lines
+    told = sum(int(line.split()[0]) for line in lines if line[0].isdigit())
+    assert said(ranking).facts[3].value == f"{told} of {len(left_out)}"  # the same at a glance
 
 
 # What is drawn is called what it is

@@ -1,4 +1,4 @@
-"""Batches of masks as they are given: lists and tensors, each checked alike wherever it lies; and options of MONAI's."""
+"""Batches of masks as they are given: lists or tensors, checked alike wherever they lie; and options of MONAI's."""
 
 from __future__ import annotations
 
@@ -26,10 +26,13 @@ _ELSEWHERE: dict[str, tuple[Any, str]] = {
     "directed": (False, "surface_distances(…) has both directions: from_reference and from_prediction"),
     "distance_metric": ("euclidean", "Distances are Euclidean: say distance_metric='euclidean', or leave it out"),
     "get_not_nans": (False, "Every case counts, and none is NaN: leave it out"),
-    "ignore_empty": (False, "What is empty counts with the value that the metric declares: leave such cases out before"),
+    "ignore_empty": (
+        False,
+        "What is empty counts with the value that the metric declares: leave such cases out before",
+    ),
     "ignore_index": (None, "Set the voxels that shall not count to 0 in both masks"),
     "num_classes": (None, "Give one-hot channels, or label maps with regions={…}"),
-    "per_component": (False, "podium.metrics has metrics of single lesions: lesion_dice and others"),
+    "per_component": (False, "podium.metrics has metrics of single lesions: lesion_wise_dice and others"),
     "return_with_label": (False, "aggregate('mean_batch') has a number for every channel"),
     "symmetric": (True, "Say symmetric=True; measure_batch(…).table[..., 5] is the mean from the prediction alone"),
 }
@@ -40,7 +43,9 @@ def refuse_options(**given: Any) -> None:
     """Refuse options of MONAI's at values that mean what is not measured here."""
     for name, value in given.items():
         if name not in _ELSEWHERE:
-            raise InputError(f"there is no option called {name!r}", advice="help() of the class has those that there are")
+            raise InputError(
+                f"there is no option called {name!r}", advice="help() of the class has those that there are"
+            )
         harmless, advice = _ELSEWHERE[name]
         if value != harmless:
             raise InputError(f"{name}={value!r} is not supported", advice=advice)
@@ -59,12 +64,12 @@ def as_reduction(reduction: Any) -> str:
 def as_batches(prediction: Any, reference: Any, spacing_mm: Any) -> list[tuple[Any, Any, Any]]:
     """Return batches of one shape and spacing: what is given, or every item where there are lists or many spacings."""
     several = _is_by_item(spacing_mm)
-    if not several and not any(isinstance(masks, list | tuple) for masks in (prediction, reference)):
+    listed = any(isinstance(masks, list | tuple) for masks in (prediction, reference))
+    if not all(isinstance(masks, list | tuple) or getattr(masks, "shape", ()) for masks in (prediction, reference)):
+        raise InputError("masks are batches, or lists of channel-first tensors, and these are neither")
+    if not several and not listed:
         return [(prediction, reference, spacing_mm)]
-    try:
-        pair = list(prediction), list(reference)
-    except TypeError:
-        raise InputError("masks are batches, or lists of channel-first tensors, and these are neither") from None
+    pair = list(prediction), list(reference)
     spacings = list(spacing_mm) if several else [spacing_mm] * len(pair[1])
     if not len(pair[0]) == len(pair[1]) == len(spacings):
         said = f"{len(pair[0])} predictions, {len(pair[1])} references and {len(spacings)} spacings are given"

@@ -14,6 +14,7 @@ import numpy as np
 
 from podium.report._document import as_json
 from podium.report.page import Group, Image, Shown, ShownFigure, render
+from podium.report.words import listed
 from podium.run import Run, RunFolder
 
 if TYPE_CHECKING:
@@ -256,7 +257,8 @@ def _pictures(
     chosen = _pictured(data)
     shown: dict[str, list[Image]] = {}
     notes: dict[str, list[str]] = {}
-    number, left_out = 0, 0
+    number = 0
+    left_out: dict[str, int] = {}
     for picture in draw_pictures(data, run, submissions=chosen, images=images, progress=progress):
         if picture.figure is None:
             notes.setdefault(picture.submission, []).append(picture.remark)
@@ -266,7 +268,7 @@ def _pictures(
         address, width, height = ("", 0, 0) if len(svg) <= MOST_OF_PICTURE else _embedded(png())
         room -= len(address) or len(svg)
         if room < 0:
-            left_out += 1
+            left_out[picture.submission] = left_out.get(picture.submission, 0) + 1
             continue
         label = f"{picture.kind}, {picture.case}" if picture.case else picture.heading
         inches = round(float(picture.figure.get_figwidth()), 2)
@@ -278,7 +280,8 @@ def _pictures(
         note = f"Shown are the first {len(chosen)} of {len(data.submissions)} submissions; --submission shows another."
         notes.setdefault("", []).append(note)
     if left_out:
-        notes.setdefault("", []).append(f"To keep this page small, {left_out} more are only in {figures.name}/cases.")
+        more = f"{sum(left_out.values())} more, of {listed(list(left_out))},"
+        notes.setdefault("", []).append(f"To keep this page small, {more} are only in {figures.name}/cases.")
     return shown, notes
 
 

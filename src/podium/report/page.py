@@ -37,8 +37,10 @@ _TEMPLATES = Path(__file__).parent / "templates"
 _SCRIPTS = ("page.js", "figures.js", "viewer.js", "print.js")
 """Parts of the page's one script, in their order: what an earlier one defines, later ones may use."""
 _STYLES = ("page.css", "figures.css", "viewer.css", "print.css")
-_HALF_A_PAGE = 5.9
-"""Inches: a figure that is higher would be too small to read on half a page."""
+_HALF_A_PAGE, _SHEET = 5.0, 7.2
+"""Inches: how high a figure is printed at most where two share a page, and how wide."""
+_LEGIBLE = 5.9
+"""Points of the smallest letters of a figure that shares a page."""
 _MOST_LINES = 20
 """Failures of one submission that are shown before somebody asks for all."""
 _EDITIONS = {
@@ -368,7 +370,7 @@ def _marked(group: Group) -> dict[str, Any]:
             name: getattr(drawing, name)
             for name in ("name", "label", "alt", "image", "share", "width", "height", "files")
         }
-        | {"svg": Markup(drawing.svg), "tall": _inches_high(drawing) > _HALF_A_PAGE}
+        | {"svg": Markup(drawing.svg), "tall": _tall(drawing)}
         for drawing in group.drawings
     ]
     return {
@@ -380,11 +382,14 @@ def _marked(group: Group) -> dict[str, Any]:
     }
 
 
-def _inches_high(drawing: ShownFigure) -> float:
-    """Return how high a figure is where it is printed as wide as a sheet."""
-    if size := re.match(r'<svg[^>]*\sheight="([\d.]+)pt"', drawing.svg):
-        return float(size[1]) / 72
-    return 7.2 * drawing.share * drawing.height / drawing.width if drawing.width else 0.0
+def _tall(drawing: ShownFigure) -> bool:
+    """Return whether letters of a figure would be too small to read on half a page."""
+    size = re.match(r'<svg[^>]*\swidth="([\d.]+)pt" height="([\d.]+)pt"', drawing.svg)
+    if size is None:
+        return bool(drawing.width) and _SHEET * drawing.share * drawing.height / drawing.width > 1.18 * _HALF_A_PAGE
+    scale = min(1.0, 72 * _SHEET / float(size[1]), 72 * _HALF_A_PAGE / float(size[2]))
+    letters = [float(points) for points in re.findall(r'<text style="[^"]*font-size:([\d.]+)px', drawing.svg)]
+    return scale * min(letters, default=9.0) < _LEGIBLE
 
 
 def _date(text: str | None) -> str:

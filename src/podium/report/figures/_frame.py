@@ -223,9 +223,11 @@ def limits(values: npt.ArrayLike, *, margin: float = 0.04) -> tuple[float, float
     if not known.size:
         return 0.0, 1.0
     low, high = float(known.min()), float(known.max())
+    if low == high == 0:  # half of what is around it, there may not be
+        high = 1.0
     spread = high - low
     if spread <= 1e-9 * max(abs(low), abs(high)):
-        spread = abs(high) or 1.0
+        spread = abs(high)
     return low - margin * spread, high + margin * spread
 
 

@@ -35,6 +35,8 @@ __all__ = ["consensus", "criteria_compared", "dendrogram", "places_by_criterion"
 
 MOST_PANELS = 10
 """Submissions that have a panel, or a row in every panel, from the first on."""
+SMALL = 7.6
+"""Points of names in small panels, which are printed smaller still."""
 _ALIKE = 20
 """Results that are at most so many times as large as others share an axis."""
 
@@ -149,7 +151,7 @@ def places_by_criterion(
         axes.plot(order, np.arange(len(shown)), color=SOFT, linewidth=0.7, linestyle=(0, (1, 2)))
         heading(axes, shortened(labels[number], 40), 2)
         if number % columns == 0:
-            label_rows(axes, shown, size=6.3)
+            label_rows(axes, shown, size=SMALL)
     _finish(figure, panels, teams, f"place; the first {len(shown)} of {teams}" if len(shown) < teams else "place")
     return figure
 
@@ -185,7 +187,7 @@ def places_by_submission(
         weight = "bold" if look.focus else None
         axes.set_title(title, fontsize=8, fontweight=weight, gid=f"team-{look.index}")
         if team % 4 == 0:
-            axes.set_yticks(range(len(labels)), [shortened(label, 22) for label in labels], fontsize=6.3)
+            axes.set_yticks(range(len(labels)), [shortened(label, 22) for label in labels], fontsize=SMALL)
     _finish(figure, panels, teams, f"place; the first {len(shown)} of {teams}" if len(shown) < teams else "place")
     return figure
 

@@ -194,7 +194,7 @@ def podium_plot(
     teams, cases = matrix.shape
     ranks = case_ranks(matrix, direction)
     shown_places = min(teams, places)
-    figure = Figure(figsize=(figure_width(), 4.6 + 0.03 * teams), layout="constrained")
+    figure = Figure(figsize=(figure_width(), 4.4 + max(0.015 * teams, 0.03 * teams - 0.6)), layout="constrained")
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[2.4, 1])
     lane = 0.84 * ((np.arange(teams) + 0.5) / teams - 0.5)
     x = ranks + lane[:, None]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from podium.model import InputError
-from podium.report.style import FAINT, GRID, INK, OTHERS, PAPER, SOFT, drawing
+from podium.report.style import FAINT, GRID, INK, OTHERS, PALETTE, PAPER, SOFT, drawing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,6 +33,7 @@ THEMED = {
     FAINT: "--figure-faint",
     GRID: "--figure-grid",
     PAPER: "--figure-paper",
+    PALETTE[6]: "--figure-wine",
 }
 """The colours that a page may change, dark for light, and the CSS variables that it sets for them."""
 

@@ -319,8 +319,8 @@ _KINDS = (
         "significance_map",
         "Who is significantly better than whom",
         "A filled cell means that the row is better than the column by a paired Wilcoxon signed-rank test over {units}, "
-        "adjusted by Holm for all pairs; elsewhere the difference may be chance. Places that may truly be compare means, "
-        "in all {criteria} together, and may say otherwise.",
+        "adjusted by Holm for all pairs; elsewhere the difference may be chance. The places that a submission may truly "
+        "have rest on means, in all {criteria} together, and may say otherwise.",
         of_run.draw_significance_map,
     ),
     FigureKind(

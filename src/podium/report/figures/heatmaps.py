@@ -112,6 +112,7 @@ def case_heatmap(
     label: str = "",
     failed: npt.ArrayLike | None = None,
     failed_word: str = "failed",
+    bounds: tuple[float, float] = (-np.inf, np.inf),
     looks: Mapping[str, Look] | None = None,
 ) -> Figure:
     """Draw every value as a cell, cases sorted from the hardest, and mark what failed.
@@ -128,6 +129,8 @@ def case_heatmap(
         Which values are better; these are bright.
     failed, failed_word
         Which values stand for a failure, same shape, and what that is called.
+    bounds
+        The least and the greatest value that there can be.
     """
     matrix = as_matrix(values, submissions)
     broken = np.zeros(matrix.shape, bool) if failed is None else np.asarray(failed, bool)
@@ -146,7 +149,7 @@ def case_heatmap(
     known = compared if compared.size else known
     low, high = np.quantile(known, [0.02, 0.98]) if known.size else (0.0, 1.0)
     if not high > low:
-        low, high = limits([low, high], margin=0.5)
+        low, high = np.clip(limits([low, high], margin=0.5), *bounds)
     colours = colormaps["cividis" if direction is Direction.HIGHER else "cividis_r"].with_extremes(bad=GRID)
     scale = Normalize(float(low), float(high))
     pixels = colours(scale(np.ma.masked_invalid(np.clip(matrix, low, high))), bytes=True)
@@ -225,7 +228,7 @@ def metric_correlation(values: npt.ArrayLike, *, labels: Sequence[str], directio
     good = np.stack([oriented(row, direction) for row, direction in zip(flat, directions, strict=True)])
     matrix = _spearman(good)
     count = len(labels)
-    side = float(np.clip(0.42 * count, 1.5, 5.0))
+    side = float(np.clip(0.42 * count, 1.5, 4.4) if count <= 16 else 0.29 * count)
     names = 0.065 * max(len(label) for label in labels)  # inches, nearly
     figure = Figure(figsize=(min(figure_width(), side + names + 1.5), side + 0.6), layout="constrained")
     axes = figure.subplots()

@@ -142,6 +142,7 @@ def draw_case_heatmap(data: ReportData) -> Drawn:
             label=measure.label,
             failed=data.failed(measure, data.seen)[:, own],
             failed_word=data.called.failed,
+            bounds=(measure.minimum, measure.maximum),
             looks=data.looks,
         )
         order = own[heatmaps.difficulty(matrix, measure.direction)].tolist()
@@ -352,7 +353,12 @@ def _told_intervals(
         says.append(f"{measure.label}: {measure.shown(value)}{interval}")
     teams = [data.submissions.index(name) for name in shown]
     rows = np.arange(len(shown), dtype=np.float64)
-    points(axes, middle, rows, teams=teams, says=says, measured="x", criterion=measure.title)
+    points(axes, middle, rows, teams=teams, says=says, measured="x", criterion=_measured(data, measure))
+
+
+def _measured(data: ReportData, column: Measure) -> str:
+    """Return what is measured of cases where a column averages it, so that figures of both are about one criterion."""
+    return next((own.title for own in data.measures if own.column == column.name), column.title)
 
 
 def _span(titles: Sequence[str]) -> str:
@@ -392,7 +398,8 @@ def draw_accuracy_runtime(data: ReportData) -> Drawn:
         pairs = zip(own.tolist(), mean.tolist(), strict=True)
         says = [f"{measure.label}: {measure.shown(value)}, {seconds:.3g} s per case" for value, seconds in pairs]
         everyone = range(len(data.submissions))
-        points(figure.axes[0], mean, own, teams=everyone, says=says, measured="xy", named=True)
+        about = {"measured": "xy", "named": True, "criterion": _measured(data, measure)}
+        points(figure.axes[0], mean, own, teams=everyone, says=says, **about)
         return figure
 
     figures = [(column.measure.title if len(columns) > 1 else "", drawn(column)) for column in columns]

@@ -187,7 +187,7 @@ def lines_over_schemes(
         rotation=60 if few else 90,
         rotation_mode="anchor" if few else "default",
         ha="left" if few else "center",
-        fontsize=float(np.clip(240 / teams, 6.0, 8)),
+        fontsize=float(np.clip(280 / teams, 6.0 if teams > 60 else 7.0, 8)),
     )
     for look, text in zip(shown, axes.get_xticklabels(), strict=True):
         text.set_gid(f"team-{look.index}")

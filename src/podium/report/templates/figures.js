@@ -431,24 +431,30 @@ window.addEventListener("beforeprint", () => { for (const live of lives) { live.
 
 // One criterion for all figures: whichever kind it is chosen in, the others follow where they have it.
 const criterion = make("select", { id: "criterion" });
-function criteriaOf(panel) {
+function within(panel) {
   const figure = panel.querySelector("[data-figure]")?.dataset.figure;
-  const within = (data.figures?.[figure] || []).map((own) => own.criterion).filter((name) => name !== undefined);
-  return [panel.dataset.tab, ...within];
+  return (data.figures?.[figure] || []).map((own) => own.criterion).filter((name) => name !== undefined);
+}
+// Where a figure is about several, none of them is chosen.
+function criteriaOf(panel) {
+  const own = within(panel);
+  return own.length === 1 ? [...own, panel.dataset.tab] : [panel.dataset.tab];
 }
 function follow(wanted) {
   for (const { panels, turn } of turning) {
-    const panel = panels.find((own) => own.dataset.tab === wanted) || panels.find((own) => criteriaOf(own).includes(wanted));
+    const panel = panels.find((own) => criteriaOf(own).some((name) => wanted.includes(name))) ||
+      panels.find((own) => within(own).some((name) => wanted.includes(name)));
     if (panel) turn(panel);
   }
-  if ([...criterion.options].some((option) => option.value === wanted)) criterion.value = wanted;
+  const known = [...criterion.options].find((option) => wanted.includes(option.value));
+  if (known) criterion.value = known.value;
 }
 const many = new Map();
 for (const { panels } of turning) for (const panel of panels) many.set(panel.dataset.tab, (many.get(panel.dataset.tab) || 0) + 1);
 const shared = [...many.keys()].filter((name) => many.get(name) > 1);
 if (shared.length > 1) {
   criterion.append(...shared.map((name) => make("option", { value: name }, name)));
-  criterion.addEventListener("change", () => follow(criterion.value));
+  criterion.addEventListener("change", () => follow([criterion.value]));
   find("figures-title").after(make("div", { class: "controls criterion" }, make("label", {}, `${data.criterion} of all figures`, criterion)));
-  follow(shared[0]);
+  follow([shared[0]]);
 }

@@ -150,10 +150,25 @@ function band(label) {
   }
   svg.append(rect);
 }
+// What lies in the rows of others steps back too, whatever it is.
+function veil(svg) {
+  const rows = [...svg.querySelectorAll(".row")].map((label) => [label, label.getBBox()]).filter(([, box]) => box.width);
+  const middles = rows.map(([, box]) => box.y + box.height / 2).sort((a, b) => a - b);
+  const high = Math.min(...middles.slice(1).map((middle, index) => middle - middles[index]).filter((gap) => gap > 1));
+  if (!rows.some(([label]) => label.classList.contains("chosen")) || !Number.isFinite(high)) return;
+  for (const [label, box] of rows) {
+    if (label.classList.contains("chosen")) continue;
+    const rect = document.createElementNS(svg.namespaceURI, "rect"), left = box.x + box.width;
+    const place = { class: "veil", x: left, y: box.y + (box.height - high) / 2, width: svg.viewBox.baseVal.width, height: high };
+    for (const [name, value] of Object.entries(place)) rect.setAttribute(name, value);
+    svg.append(rect);
+  }
+}
 function showChosen() {
-  for (const old of document.querySelectorAll(".plot .band")) old.remove();
+  for (const old of document.querySelectorAll(".plot .band, .plot .veil")) old.remove();
   for (const part of document.querySelectorAll("[data-team]")) part.classList.toggle("chosen", chosen.has(part.dataset.team));
   for (const svg of document.querySelectorAll(".plot > svg")) svg.classList.toggle("choosing", chosen.size > 0);
+  for (const svg of document.querySelectorAll(".plot > svg.choosing")) veil(svg);
   for (const label of document.querySelectorAll(".plot .row.chosen")) band(label);
   markChosen();
   for (const button of document.querySelectorAll(".choose")) button.setAttribute("aria-pressed", String(chosen.has(button.dataset.choose)));
@@ -202,7 +217,7 @@ for (const group of document.querySelectorAll("[data-tabs]")) {
   const list = make("div", { class: "tabs", role: "group", "aria-label": group.dataset.tabs });
   const buttons = panels.map((panel) => {
     const button = make("button", { class: "button", type: "button" }, panel.dataset.tab);
-    button.addEventListener("click", () => { turn(panel); follow(panel.dataset.tab); });
+    button.addEventListener("click", () => { turn(panel); follow(criteriaOf(panel)); });
     list.append(button);
     return button;
   });
