@@ -65,12 +65,8 @@ def materials() -> Iterator[tuple[str, Pair, dict[str, Any], tuple[float, ...]]]
         for kind, (reference, prediction) in variants(maps).items():
             if kind in ("near", "shifted by 12", "shifted by 40", "one kidney missed"):
                 pair = tuple(torch.as_tensor(array).contiguous().cuda()[None] for array in (reference, prediction))
-                yield (
-                    f"CT {pair[0].shape[1:]}, three regions, {kind}".replace("torch.Size", ""),
-                    pair,
-                    KITS21_REGIONS,
-                    spacing,
-                )
+                size = " × ".join(map(str, pair[0].shape[1:]))
+                yield f"CT of {size}, three regions, {kind}", pair, KITS21_REGIONS, spacing
                 if kind == "near":
                     yield "CT, one region, near", pair, {"kidney_and_mass": (1, 2, 3)}, spacing
                     wide = tuple(labels.long() for labels in pair)

@@ -25,7 +25,8 @@ from shared_data import PROJECT
 
 import podium
 from podium._commit import commit_of
-from podium.io import LabelMap, write_label_map
+from podium.io import write_label_map
+from podium.model import LabelMap
 
 pytestmark = pytest.mark.heavy
 
@@ -180,10 +181,10 @@ def installed(
     subprocess.run([python, "-I", "-m", "venv", environment], check=True, capture_output=True)
     constraints = folder / "constraints.txt"
     constraints.write_text("".join(f"{name}=={version}\n" for name, version in kind.constraints().items()))
-    install = ["-m", "pip", "install", "--retries", "2", "--constraint", constraints, built.file(kind.built)]
+    options = ["--no-compile", "--retries", "2", "--constraint", constraints]
     variables = {name: value for name, value in os.environ.items() if name not in ("PIP_CONSTRAINT", "PYTHONPATH")}
     done = subprocess.run(
-        [environment / "bin" / "python", *install],
+        [environment / "bin" / "python", "-m", "pip", "install", *options, built.file(kind.built)],
         cwd=work,
         env=variables,
         capture_output=True,
@@ -206,20 +207,25 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     return Installed(Kind("", "", ""), Path(sys.prefix), tmp_path_factory.mktemp("here"))
 
 
-def same(one: object, other: object) -> bool:
-    """Return whether two documents are alike, numbers to 1e-9."""
-    if isinstance(one, float) and isinstance(other, float | int):
-        return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)
+def differences(one: object, other: object, at: str = "") -> Iterator[str]:
+    """Yield where two documents are not alike, numbers to 1e-9."""
     if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    return one == other
+        for key in sorted(one.keys() | other.keys()):
+            yield from differences(one.get(key, "nothing"), other.get(key, "nothing"), f"{at}/{key}")
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for place, pair in enumerate(zip(one, other, strict=True)):
+            yield from differences(*pair, f"{at}/{place}")
+    elif isinstance(one, float) and isinstance(other, float):
+        if not math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9):
+            yield f"{at}: {one!r} and {other!r}"
+    elif one != other:
+        yield f"{at}: {one!r} and {other!r}"
 
 
-def document(path: Path) -> dict:
-    """Read JSON, but for what tells versions and places."""
-    return {key: value for key, value in json.loads(path.read_text()).items() if key not in ("podium", "command")}
+def ranked(folder: Path, *, called: str = "table.csv") -> dict:
+    """Return places and values, and how sure they are; a table is called the same, whatever its kind."""
+    texts = {name: (folder / name).read_text() for name in ("leaderboard.json", "ranking.json")}
+    return {name: json.loads(text.replace(called, "table.csv")) for name, text in texts.items()}
 
 
 def test_the_source_archive_holds_what_a_build_needs(built):
@@ -251,12 +257,19 @@ def test_it_says_its_version_and_its_commit(installed, built):
 
 def test_all_public_packages_come_from_the_environment(installed):
     source = f"""
-import importlib, json, sys
+import importlib, json, sys, warnings
+try:
+    warnings.warn_explicit("old", DeprecationWarning, "demo.py", 1, "podium.cli.demo")
+    strict = False
+except DeprecationWarning:
+    strict = True
 modules = [importlib.import_module(name) for name in {PACKAGES}]
 missing = [(module.__name__, name) for module in modules for name in module.__all__ if not hasattr(module, name)]
-print(json.dumps({{"files": [module.__file__ for module in modules], "missing": missing, "path": sys.path}}))
+files = [module.__file__ for module in modules]
+print(json.dumps({{"files": files, "missing": missing, "path": sys.path, "strict": strict}}))
 """
     answer = installed.answer(source)
+    assert answer["strict"], "what is deprecated must be an error, or the other tests would not tell"
     assert answer["missing"] == []
     assert all(Path(file).is_relative_to(installed.environment) for file in answer["files"])
     assert not [folder for folder in answer["path"] if Path(folder).is_relative_to(PROJECT)]
@@ -265,7 +278,7 @@ print(json.dumps({{"files": [module.__file__ for module in modules], "missing": 
 @pytest.fixture(scope="module")
 def demo_here(here: Installed) -> dict:
     here.run("podium", "demo", "kits21", "--no-report", "--out", "demo")
-    return document(here.work / "demo" / "kits21" / "run" / "leaderboard.json")
+    return ranked(here.work / "demo" / "kits21" / "run")
 
 
 def test_a_demo_is_evaluated_ranked_and_reported(installed, demo_here):
@@ -274,7 +287,7 @@ def test_a_demo_is_evaluated_ranked_and_reported(installed, demo_here):
     run = installed.work / "demo" / "kits21" / "run"
     assert (run / "report.html").stat().st_size > 100_000
     assert list((run / "figures").glob("*.svg"))
-    assert same(demo_here, document(run / "leaderboard.json"))
+    assert list(differences(demo_here, ranked(run))) == []
 
 
 @pytest.fixture(scope="module")
@@ -297,14 +310,14 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def table_here(here: Installed, tables: Path) -> dict:
     here.run("podium", "rank", tables / "table.csv", "--better", "higher", "--bootstrap", 200, "--out", "ranked")
-    return document(here.work / "ranked" / "leaderboard.json")
+    return ranked(here.work / "ranked")
 
 
 def test_tables_are_ranked_and_go_into_a_paper(installed, tables, table_here):
     for name in ("table.csv", "table.xlsx"):
         arguments = (tables / name, "--better", "higher", "--bootstrap", 200)
         installed.run("podium", "rank", *arguments, "--out", name)
-        assert same(table_here, document(installed.work / name / "leaderboard.json"))
+        assert list(differences(table_here, ranked(installed.work / name, called=name))) == []
     report = (tables / "table.csv", "--better", "higher", "--bootstrap", 200, "--only", "places", "--paper", "paper")
     installed.run("podium", "report", *report, "--out", "page.html")
     assert (installed.work / "page.html").stat().st_size > 10_000
@@ -322,7 +335,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
             array[4:14, 5 + shift : 17 + shift, 3:12] = 1
             array[6:10, 8 : 12 + shift, 5:9] = 2
             (folder / kind).mkdir(exist_ok=True)
-            write_label_map(folder / kind / f"case_{case}.nii.gz", LabelMap(array, spacing=(1.5, 0.7, 0.7)))
+            write_label_map(folder / kind / f"case_{case}.nii.gz", LabelMap.from_array(array, spacing=(1.5, 0.7, 0.7)))
     return folder
 
 
@@ -333,13 +346,13 @@ def measured_here(here: Installed, folders: Path) -> dict:
 
 def test_folders_are_measured(installed, folders, measured_here):
     words = ("podium", "measure", folders / "references", folders / "predictions", "--json")
-    assert same(measured_here, json.loads(installed.run(*words).stdout))
+    assert list(differences(measured_here, json.loads(installed.run(*words).stdout))) == []
 
 
 def test_documents_that_differ_are_told_apart():
-    assert same({"a": [1.0, {"b": 0.1 + 0.2}]}, {"a": [1, {"b": 0.3}]})
-    assert not same({"a": [1.0]}, {"a": [1.0 + 1e-6]})
-    assert not same({"a": 1.0}, {"b": 1.0})
-    assert not same([1.0], [1.0, 2.0])
+    assert list(differences({"a": [1.0, {"b": 0.1 + 0.2}]}, {"a": [1.0, {"b": 0.3}]})) == []
+    assert list(differences({"a": [1.0]}, {"a": [1.000001]})) == ["/a/0: 1.0 and 1.000001"]
+    assert list(differences({"a": 1}, {})) == ["/a: 1 and 'nothing'"]
+    assert list(differences([1], [1, 2])) == [": [1] and [1, 2]"]
     assert is_same("3.10", "3.10.0")
     assert not is_same("3.10", "3.1")

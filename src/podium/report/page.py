@@ -37,7 +37,7 @@ _TEMPLATES = Path(__file__).parent / "templates"
 _SCRIPTS = ("page.js", "figures.js", "viewer.js", "print.js")
 """Parts of the page's one script, in their order: what an earlier one defines, later ones may use."""
 _STYLES = ("page.css", "figures.css", "viewer.css", "print.css")
-_HALF_A_PAGE, _SHEET = 5.0, 7.2
+_HALF_A_PAGE, _SHEET = 4.4, 7.2
 """Inches: how high a figure is printed at most where two share a page, and how wide."""
 _LEGIBLE = 5.9
 """Points of the smallest letters of a figure that shares a page."""
@@ -386,7 +386,7 @@ def _tall(drawing: ShownFigure) -> bool:
     """Return whether letters of a figure would be too small to read on half a page."""
     size = re.match(r'<svg[^>]*\swidth="([\d.]+)pt" height="([\d.]+)pt"', drawing.svg)
     if size is None:
-        return bool(drawing.width) and _SHEET * drawing.share * drawing.height / drawing.width > 1.18 * _HALF_A_PAGE
+        return bool(drawing.width) and _SHEET * drawing.share * drawing.height / drawing.width > 1.34 * _HALF_A_PAGE
     scale = min(1.0, 72 * _SHEET / float(size[1]), 72 * _HALF_A_PAGE / float(size[2]))
     letters = [float(points) for points in re.findall(r'<text style="[^"]*font-size:([\d.]+)px', drawing.svg)]
     return scale * min(letters, default=9.0) < _LEGIBLE

@@ -228,7 +228,7 @@ def metric_correlation(values: npt.ArrayLike, *, labels: Sequence[str], directio
     good = np.stack([oriented(row, direction) for row, direction in zip(flat, directions, strict=True)])
     matrix = _spearman(good)
     count = len(labels)
-    side = float(np.clip(0.42 * count, 1.5, 4.4) if count <= 16 else 0.29 * count)
+    side = float(np.clip(0.42 * count, 1.5, 3.8) if count <= 16 else 0.29 * count)
     names = 0.065 * max(len(label) for label in labels)  # inches, nearly
     figure = Figure(figsize=(min(figure_width(), side + names + 1.5), side + 0.6), layout="constrained")
     axes = figure.subplots()
