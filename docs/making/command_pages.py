@@ -32,12 +32,12 @@ def _page(title: str, command: Any, context: Any) -> str:
     parts += ["```sh\n" + "\n".join(examples_of(command.help)) + "\n```"]
     for heading, rows in sections_of(command, context):
         table = [f"| `{name}` | {_cell(text)} |" for name, text in rows]
-        parts.append(f"## {heading}\n\n| | |\n|---|---|\n" + "\n".join(table))
+        parts.append(f"## {heading}\n\n| name | what it says |\n|---|---|\n" + "\n".join(table))
     return "\n\n".join(parts) + "\n"
 
 
 def _cell(text: str) -> str:
-    """Return a text as a cell of a table: nothing in it is taken for markup."""
-    for sign in "\\`*_|<>[]":
+    """Return a text as a cell of a table: nothing in it is taken for markup but code."""
+    for sign in "\\*_|<>[]":
         text = text.replace(sign, f"\\{sign}")
     return text

@@ -284,14 +284,14 @@ def made(tmp_path_factory):
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_pages_are_the_same_bytes_twice(made):
     first, second = made
     assert sorted(first) == sorted(second)
     assert [path for path in first if first[path] != second[path]] == []
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_pages_are_whole(made):
     pages, _ = made
     assert lacking(pages, FIGURES) == []
@@ -300,7 +300,7 @@ def test_pages_are_whole(made):
     assert re.findall(r"\bnan\b|[{}]", pages["uncertainty.md"] + pages["figures.md"]) == []
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_only_what_lacks_is_missing(made):
     """Small reports say what they say because of what they lack: complete ones of the same size have every figure."""
     told = made[0]["figures.md"]

@@ -177,7 +177,7 @@ def test_podium_still_says_what_is_recorded(makers, recorded, metric):
             assert not unequal(makers.record_peers.own_answer(metric, each, **options), row["answers"][column])
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_peers_still_say_what_is_recorded(makers, recorded):
     again = makers.record_peers.record()  # which skips where a peer is not installed
     assert again["tools"] == recorded["tools"]
@@ -296,7 +296,7 @@ def test_pages_are_the_same_twice(makers, texts):
     assert makers.metric_pictures.picture(first) == makers.metric_pictures.picture(first)
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_pages_are_the_same_in_every_process_and_need_no_peers():
     program = (
         "import hashlib, json, sys; import metric_pages; pages = dict(metric_pages.pages());"

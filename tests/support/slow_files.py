@@ -24,6 +24,7 @@ SLOW = (
     "cli/test_run.py",
     "cli/test_tutorials.py",
     "cli/test_verify.py",
+    "docs/",
     "io/test_hostile_tables.py",
     "io/test_labelmaps.py",
     "io/test_tables_as_people_have_them.py",

@@ -61,7 +61,8 @@ def ranking_heatmap(
     shown = looks_of(submissions, looks)
     teams = len(shown)
     counts = place_counts(matrix, direction)
-    figure = Figure(figsize=(figure_width(), 0.85 + teams * row_height(teams)), layout="constrained")
+    height = 0.85 + teams * row_height(teams)
+    figure = Figure(figsize=(figure_width(), height), layout="constrained")
     axes = figure.subplots()
     most = max(int(counts.max()), 1)
     image = axes.imshow(
@@ -79,7 +80,7 @@ def ranking_heatmap(
                 colour = "#fefefe" if count > 0.6 * most else INK
                 axes.text(place + 1, row, str(count), ha="center", va="center", fontsize=7.5, color=colour)
     else:
-        bar = figure.colorbar(image, ax=axes, pad=0.015, aspect=35, shrink=0.6, label="cases")
+        bar = figure.colorbar(image, ax=axes, pad=0.015, aspect=35, shrink=min(0.6, 4.4 / height), label="cases")
         bar.ax.yaxis.set_major_locator(MaxNLocator(5, integer=True))
         _quiet(bar)
     label_rows(axes, shown)
