@@ -189,6 +189,19 @@ def test_a_drag_moves_and_buttons_zoom(visit, alive):
     page.wait_for_function("document.querySelector('#figure-dots_and_boxes svg.zoomed')")
 
 
+def test_a_button_brings_what_is_told_nearer(visit, alive):
+    page = visit(alive[0])
+    figure = page.locator("#figure-dots_and_boxes figure:visible")
+    figure.locator(".plot").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("End")  # far from the middle
+    for _ in range(3):
+        figure.get_by_role("button", name="Zoom in").click()
+    ring, view = page.locator(".ring").bounding_box(), figure.locator("svg").first.bounding_box()
+    assert view["x"] <= ring["x"] + ring["width"] / 2 <= view["x"] + view["width"]
+    assert view["y"] <= ring["y"] + ring["height"] / 2 <= view["y"] + view["height"]
+
+
 def test_one_criterion_is_chosen_for_all_figures(visit, alive):
     page = visit(alive[0])
     tabbed = ("dots_and_boxes", "podium_plot", "ranking_heatmap", "case_heatmap")
@@ -202,6 +215,26 @@ def test_one_criterion_is_chosen_for_all_figures(visit, alive):
     page.locator("#figure-podium_plot .tabs button", has_text="liver").click()
     assert pressed() == {"liver"}
     assert page.locator("#criterion").input_value() == "liver"
+
+
+@pytest.mark.heavy
+def test_a_criterion_is_the_same_whatever_its_column_is_called(visit, tmp_path):
+    """Dice of cases makes the column DSC: figures of both are about one criterion."""
+    data = synthetic_report(3, 5, bootstrap=30, challenge="trackrad2025", failing=0.0)
+    path, _ = written(data, tmp_path / "report.html", ["dots_and_boxes", "forest_plot", "accuracy_runtime"])
+    page = visit(path)
+
+    def shown(kind):
+        return page.locator(f"#figure-{kind} .tabs [aria-pressed=true]").inner_text()
+
+    page.select_option("#criterion", "Centre distance")
+    assert [shown(kind) for kind in ("dots_and_boxes", "accuracy_runtime")] == ["Centre distance", "CD"]
+    page.locator("#figure-accuracy_runtime .tabs button", has_text="DSC").click()
+    assert shown("dots_and_boxes") == page.locator("#criterion").input_value() == "Dice"
+    page.locator("#figure-accuracy_runtime .tabs button", has_text="Relative D98").click()
+    assert shown("forest_plot").startswith("Relative D98")
+    page.locator("#figure-forest_plot .tabs button").first.click()  # of several, none is chosen
+    assert shown("dots_and_boxes") == "Relative D98"
 
 
 def test_whoever_is_chosen_has_dots_of_its_own(visit, alive):

@@ -393,6 +393,31 @@ def test_figures_that_no_page_has_room_for_are_named(files, said):
     assert len(absent) == 2
 
 
+@pytest.mark.parametrize(
+    ("wide", "high", "letters", "tall"),
+    [
+        (518, 300, 7.5, False),
+        (518, 400, 7.5, False),  # a little smaller on half a sheet, and still legible
+        (518, 400, 6.3, True),
+        (518, 560, 7.5, True),
+        (700, 300, 6.3, True),
+        (700, 300, 8.5, False),
+    ],
+)
+def test_figures_that_cannot_be_read_on_half_a_sheet_have_one_of_their_own(wide, high, letters, tall):
+    svg = f'<svg viewBox="0 0 1 1" width="{wide}pt" height="{high}pt"><text style="font-size:{letters}px">a</text></svg>'
+    group = Group(1, "places", "Places", "", (ShownFigure("", "", svg=svg),))
+    assert ('<figure class="tall">' in render(synthetic_report(1, 2, bootstrap=0), Shown([group]))) == tall
+
+
+def test_pictures_of_a_case_begin_a_row(data):
+    about = [("a", 1), ("b", 2), ("b", 3), ("c", 4)]
+    images = [Image(number, case, case, "", "data:image/png;base64,", 9, 9, 4.0, case=case) for case, number in about]
+    text = render(data, Shown(pictures={data.submissions[0]: images}))
+    rows = [re.findall(r'id="picture-(\d)"', row) for row in text.split('<div class="break"></div>')]
+    assert [own for own in rows if own] == [["1"], ["2", "3", "4"]]  # single ones share rows
+
+
 @pytest.mark.parametrize("least", [-7.25, 0.0, 3.0])
 def test_packed_numbers_are_exact(least):
     values = least + np.random.default_rng(1).uniform(0, 900, (3, 50))

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from browsing import DESKTOP, PHONE, serious, too_wide
+from printing import sheets_of
 from reports import run_of, synthetic_run, tidy, write_run_folder
 
 import podium
@@ -151,6 +152,9 @@ def test_the_page_is_for_desks_phones_and_everybody(visit, years, tmp_path):
     page = visit(path, size=DESKTOP)
     assert serious(page) == []
     assert page.locator(".compared tbody tr").count() == 5
+    printed = " ".join(sheet.text for sheet in sheets_of(page))
+    assert "What changed most" in printed
+    assert "quokka77" in printed
     phone = visit(path, size=PHONE, scheme="dark")
     assert not too_wide(phone)
     assert serious(phone) == []
