@@ -362,7 +362,8 @@ def test_a_piece_of_a_page_is_small_and_the_same_picture(browser, tmp_path):
     assert "font-family" not in page
     assert "rotate(-0" not in page
     script = """(svg) => { document.body.innerHTML = svg; const box = (own) => own.getBoundingClientRect();
-      return [...document.querySelectorAll("path, use")].filter((own) => !own.closest("defs, clipPath") && box(own).width)
+      const drawn = (own) => !own.closest("defs, clipPath") && box(own).width;
+      return [...document.querySelectorAll("path, use")].filter(drawn)
         .map((own) => [box(own).x, box(own).y, box(own).width, box(own).height]); }"""
     opened = browser.new_page()
     before, after = opened.evaluate(script, svg[svg.index("<svg") :]), opened.evaluate(script, page)
@@ -413,7 +414,7 @@ def test_figures_of_several_columns_are_called_by_them():
 def test_where_all_tie_no_empty_figure_is_drawn():
     data = run("all equal")
     assert FIGURES["lines_over_schemes"].draw(data).reason == "Everybody shares first place by every rule."
-    told = "No paired Wilcoxon test, adjusted for all 10 pairs, tells any two competitors apart at 95 % confidence."
+    told = "No paired Wilcoxon test, adjusted for all 10 pairs, tells two competitors apart at 95 % confidence."
     assert FIGURES["significance_map"].draw(data).reason == told
 
 

@@ -189,7 +189,8 @@ bootstrap = options.pop("bootstrap")
 run = synthetic_run(**options)
 Path("/proc/self/clear_refs").write_text("5")
 data = gather(run.rank(bootstrap=bootstrap))
-page = build_report(data, Path({str(folder)!r}) / "report.html", figures=Path({str(folder)!r}) / "figures", formats=()).page
+folder = Path({str(folder)!r})
+page = build_report(data, folder / "report.html", figures=folder / "figures", formats=()).page
 peak = 1024 * int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
 print(json.dumps([str(page), list(data.submissions), len(data.competitors), data.assessment is not None, peak]))
 """

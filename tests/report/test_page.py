@@ -405,7 +405,8 @@ def test_figures_that_no_page_has_room_for_are_named(files, said):
     ],
 )
 def test_figures_that_cannot_be_read_on_half_a_sheet_have_one_of_their_own(wide, high, letters, tall):
-    svg = f'<svg viewBox="0 0 1 1" width="{wide}pt" height="{high}pt"><text style="font-size:{letters}px">a</text></svg>'
+    text = f'<text style="font-size:{letters}px">a</text>'
+    svg = f'<svg viewBox="0 0 1 1" width="{wide}pt" height="{high}pt">{text}</svg>'
     group = Group(1, "places", "Places", "", (ShownFigure("", "", svg=svg),))
     assert ('<figure class="tall">' in render(synthetic_report(1, 2, bootstrap=0), Shown([group]))) == tall
 

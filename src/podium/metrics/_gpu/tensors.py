@@ -150,7 +150,8 @@ def is_too_large(shape: Sequence[int], *, flat: bool) -> bool:
 
 def _is_spread_out(tensor: torch.Tensor) -> bool:
     """Return whether voxels of a channel lie further apart than 32 bits count, as in a view of something larger."""
-    return sum((n - 1) * step for n, step in zip(tensor.shape[2:], tensor.stride()[2:], strict=True)) >= 2**31
+    reach = sum((n - 1) * step for n, step in zip(tensor.shape[2:], tensor.stride()[2:], strict=True))
+    return bool(reach >= 2**31)
 
 
 def _renumbered(

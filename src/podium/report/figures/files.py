@@ -142,9 +142,7 @@ def _small_tag(tag: str) -> str:
     tag = re.sub(r' (?:d|x|y|transform)="[^"]*"', lambda numbers: re.sub(r"(\.\d\d)\d+", r"\1", numbers[0]), tag)
     tag = re.sub(r'(?<= d=")[^"]*', lambda path: re.sub(r"\s*([A-Za-z])\s*", r"\1", path[0]), tag)
     # The page has a font of its own.
-    return re.sub(
-        r'(?<= style=")[^"]*', lambda style: re.sub(r"font-family: [^;]*;? ?|(?<=[:;]) ", "", style[0]), tag
-    )
+    return re.sub(r'(?<= style=")[^"]*', lambda style: re.sub(r"font-family: [^;]*;? ?|(?<=[:;]) ", "", style[0]), tag)
 
 
 def _themed(tag: str, short: Mapping[str, str]) -> str:

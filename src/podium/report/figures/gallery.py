@@ -287,8 +287,8 @@ _KINDS = (
         "criteria_compared",
         "What each {criterion} tells",
         "Left to right: how many pairs it orders certainly, how often its winner stays first when {units} are "
-        "drawn anew, how its ranking agrees with that of all {criteria} (Kendall's τ), and its results: median, middle half, "
-        "and 90 %.",
+        "drawn anew, how its ranking agrees with that of all {criteria} (Kendall's τ), and its results: median, middle "
+        "half, and 90 %.",
         of_criteria.draw_criteria_compared,
         of_criteria.has_several,
     ),
@@ -318,9 +318,9 @@ _KINDS = (
     FigureKind(
         "significance_map",
         "Who is significantly better than whom",
-        "A filled cell means that the row is better than the column by a paired Wilcoxon signed-rank test over {units}, "
-        "adjusted by Holm for all pairs; elsewhere the difference may be chance. The places that a submission may truly "
-        "have rest on means, in all {criteria} together, and may say otherwise.",
+        "A filled cell means that the row is better than the column by a paired Wilcoxon signed-rank test over "
+        "{units}, adjusted by Holm for all pairs; elsewhere the difference may be chance. The places that a submission "
+        "may truly have rest on means, in all {criteria} together, and may say otherwise.",
         of_run.draw_significance_map,
     ),
     FigureKind(

@@ -289,7 +289,7 @@ def _no_test_tells(data: ReportData, confidence: Confidence) -> str:
     """Say why a map of significance would be empty, and that places may be certain all the same."""
     count, level = len(data.rule.units.names), shown_level(confidence.level)
     pairs = math.comb(len(data.competitors), 2)
-    told = f"No paired Wilcoxon test, adjusted for {_pairs(pairs)}, tells any two competitors apart at {level} confidence"
+    told = f"No paired Wilcoxon test, adjusted for {_pairs(pairs)}, tells two competitors apart at {level} confidence"
     if pairs * 2.0 ** (1 - count) >= 1 - confidence.level:  # its least p, where all differences have one sign
         units = data.rule.unit_words[count != 1]
         told = f"{count} {units} are too few for a paired Wilcoxon test of {_pairs(pairs)} at {level} confidence"
@@ -398,8 +398,10 @@ def draw_accuracy_runtime(data: ReportData) -> Drawn:
         pairs = zip(own.tolist(), mean.tolist(), strict=True)
         says = [f"{measure.label}: {measure.shown(value)}, {seconds:.3g} s per case" for value, seconds in pairs]
         everyone = range(len(data.submissions))
-        about = {"measured": "xy", "named": True, "criterion": _measured(data, measure)}
-        points(figure.axes[0], mean, own, teams=everyone, says=says, **about)
+        criterion = _measured(data, measure)
+        points(
+            figure.axes[0], mean, own, teams=everyone, says=says, measured="xy", named=True, criterion=criterion
+        )  # fmt: skip
         return figure
 
     figures = [(column.measure.title if len(columns) > 1 else "", drawn(column)) for column in columns]
