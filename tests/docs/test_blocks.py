@@ -67,7 +67,7 @@ def reason(text: str) -> str | None:
     return next((why for pattern, why in NOT_HERE.items() if re.search(pattern, text, re.MULTILINE)), None)
 
 
-def tested_elsewhere(block: Block) -> bool:
+def has_its_own_test(block: Block) -> bool:
     return any(block.page.startswith(page) for page in OWN_TESTS) and block.language != "sh"
 
 
@@ -76,7 +76,7 @@ def faults(block: Block) -> list[str]:
     if block.language not in LANGUAGES:
         return [f"{block.page}:{block.line}: a block must be fenced, and be one of {sorted(LANGUAGES)}"]
     hidden = re.search(r"^(\$ )?(podium|make|pip) |^import |^from \w+ import", block.text, re.MULTILINE)
-    if block.language == "text" and hidden and not tested_elsewhere(block) and reason(block.text) is None:
+    if block.language == "text" and hidden and not has_its_own_test(block) and reason(block.text) is None:
         return [f"{block.page}:{block.line}: {hidden[0]!r} is to be run, and no mere text"]
     return []
 
@@ -159,7 +159,7 @@ def names(block: Block) -> str:
 @pytest.mark.heavy
 @pytest.mark.parametrize("block", [b for b in BLOCKS if b.language in ("sh", "console")], ids=names)
 def test_commands_run(block, material, tmp_path, monkeypatch):
-    if tested_elsewhere(block):
+    if has_its_own_test(block):
         pytest.skip(next(why for page, why in OWN_TESTS.items() if block.page.startswith(page)))
     said = ""
     for number, part in enumerate(block.apart()):

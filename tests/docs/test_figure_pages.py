@@ -47,6 +47,15 @@ def figures(makers, data):
     return dict(makers.figure_pages.pages_of(data, ()))
 
 
+WORDS = {
+    "criterion": "criterion",
+    "criteria": "criteria",
+    "lost": "failed case",
+    "unit": "patient",
+    "units": "patients",
+}
+
+
 def lacking(pages, kinds):
     """Return the kinds that have no section, no picture, or not the words of the registry."""
     page = pages["figures.md"]
@@ -57,7 +66,7 @@ def lacking(pages, kinds):
         or f'ranking.plot("{name}")' not in page
         or f"](figures/{name}.svg)" not in page
         or f"figures/{name}.svg" not in pages
-        or kind.caption.format(criterion="criterion", criteria="criteria", lost="failed case") not in page
+        or kind.caption.format(**WORDS) not in page
     ]
 
 

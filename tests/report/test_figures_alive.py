@@ -189,6 +189,7 @@ def test_a_drag_moves_and_buttons_zoom(visit, alive):
     page.wait_for_function("document.querySelector('#figure-dots_and_boxes svg.zoomed')")
 
 
+@pytest.mark.heavy
 def test_a_button_brings_what_is_told_nearer(visit, alive):
     page = visit(alive[0])
     figure = page.locator("#figure-dots_and_boxes figure:visible")
@@ -221,7 +222,8 @@ def test_one_criterion_is_chosen_for_all_figures(visit, alive):
 def test_a_criterion_is_the_same_whatever_its_column_is_called(visit, tmp_path):
     """Dice of cases makes the column DSC: figures of both are about one criterion."""
     data = synthetic_report(3, 5, bootstrap=30, challenge="trackrad2025", failing=0.0)
-    path, _ = written(data, tmp_path / "report.html", ["dots_and_boxes", "forest_plot", "accuracy_runtime"])
+    kinds = ["dots_and_boxes", "ranking_heatmap", "forest_plot", "accuracy_runtime"]
+    path, _ = written(data, tmp_path / "report.html", kinds)
     page = visit(path)
 
     def shown(kind):
@@ -276,6 +278,7 @@ def test_logarithmic_axes_tell_the_same(visit, tmp_path, floor, scale):
         )
 
 
+@pytest.mark.heavy
 def test_many_values_are_packed_and_told_as_they_were(visit, tmp_path, monkeypatch):
     monkeypatch.setattr(_document, "MANY", 0)
     data = synthetic_report(3, 7, bootstrap=0, undefined=0.2, timing=False)

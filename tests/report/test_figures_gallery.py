@@ -414,7 +414,7 @@ def test_figures_of_several_columns_are_called_by_them():
 def test_where_all_tie_no_empty_figure_is_drawn():
     data = run("all equal")
     assert FIGURES["lines_over_schemes"].draw(data).reason == "Everybody shares first place by every rule."
-    told = "No paired Wilcoxon test, adjusted for all 10 pairs, tells two competitors apart at 95 % confidence."
+    told = "No paired Wilcoxon test, adjusted for all 10 pairs, tells two teams apart at 95 % confidence."
     assert FIGURES["significance_map"].draw(data).reason == told
 
 

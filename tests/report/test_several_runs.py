@@ -152,9 +152,15 @@ def test_the_page_is_for_desks_phones_and_everybody(visit, years, tmp_path):
     page = visit(path, size=DESKTOP)
     assert serious(page) == []
     assert page.locator(".compared tbody tr").count() == 5
-    printed = " ".join(sheet.text for sheet in sheets_of(page))
-    assert "What changed most" in printed
-    assert "quokka77" in printed
     phone = visit(path, size=PHONE, scheme="dark")
     assert not too_wide(phone)
     assert serious(phone) == []
+
+
+@pytest.mark.heavy
+def test_which_cases_changed_is_printed_too(visit, years, tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text(render_comparison(compared(*years)))
+    printed = " ".join(sheet.text for sheet in sheets_of(visit(path)))
+    assert "What changed most" in printed
+    assert "quokka77" in printed

@@ -37,10 +37,10 @@ _TEMPLATES = Path(__file__).parent / "templates"
 _SCRIPTS = ("page.js", "figures.js", "viewer.js", "print.js")
 """Parts of the page's one script, in their order: what an earlier one defines, later ones may use."""
 _STYLES = ("page.css", "figures.css", "viewer.css", "print.css")
-_HALF_A_PAGE, _SHEET = 4.4, 7.2
-"""Inches: how high a figure is printed at most where two share a page, and how wide."""
-_LEGIBLE = 5.9
-"""Points of the smallest letters of a figure that shares a page."""
+_HALF_A_PAGE, _PAGE, _SHEET = 4.4, 9.2, 7.2
+"""Inches: how high a figure is printed at most where two share a page and where it has one, and how wide."""
+_LEGIBLE, _LEAST = 5.9, 4.5
+"""Points of the smallest letters of a figure that shares a page, and of one that is printed at all."""
 _MOST_LINES = 20
 """Failures of one submission that are shown before somebody asks for all."""
 _EDITIONS = {
@@ -370,7 +370,7 @@ def _marked(group: Group) -> dict[str, Any]:
             name: getattr(drawing, name)
             for name in ("name", "label", "alt", "image", "share", "width", "height", "files")
         }
-        | {"svg": Markup(drawing.svg), "tall": _tall(drawing)}
+        | {"svg": Markup(drawing.svg), "printed": _printed(drawing)}
         for drawing in group.drawings
     ]
     return {
@@ -382,14 +382,17 @@ def _marked(group: Group) -> dict[str, Any]:
     }
 
 
-def _tall(drawing: ShownFigure) -> bool:
-    """Return whether letters of a figure would be too small to read on half a page."""
+def _printed(drawing: ShownFigure) -> str:
+    """Return how a figure is printed: tall where it needs a page to be read, huge where even that is not enough."""
     size = re.match(r'<svg[^>]*\swidth="([\d.]+)pt" height="([\d.]+)pt"', drawing.svg)
-    if size is None:
-        return bool(drawing.width) and _SHEET * drawing.share * drawing.height / drawing.width > 1.34 * _HALF_A_PAGE
-    scale = min(1.0, 72 * _SHEET / float(size[1]), 72 * _HALF_A_PAGE / float(size[2]))
     letters = [float(points) for points in re.findall(r'<text style="[^"]*font-size:([\d.]+)px', drawing.svg)]
-    return scale * min(letters, default=9.0) < _LEGIBLE
+    wide, high = (float(size[1]) / 72, float(size[2]) / 72) if size else (_SHEET, _SHEET * drawing.share)
+    if size is None:
+        high *= drawing.height / max(drawing.width, 1)
+        letters = [7.9]  # nearly: those of a picture are not known
+    scales = [min(1.0, _SHEET / wide, room / max(high, 0.1)) for room in (_HALF_A_PAGE, _PAGE)]
+    half, whole = (scale * min(letters, default=9.0) for scale in scales)
+    return "" if half >= _LEGIBLE else "tall" if whole >= _LEAST else "tall huge"
 
 
 def _date(text: str | None) -> str:

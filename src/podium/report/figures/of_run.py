@@ -289,12 +289,12 @@ def _no_test_tells(data: ReportData, confidence: Confidence) -> str:
     """Say why a map of significance would be empty, and that places may be certain all the same."""
     count, level = len(data.rule.units.names), shown_level(confidence.level)
     pairs = math.comb(len(data.competitors), 2)
-    told = f"No paired Wilcoxon test, adjusted for {_pairs(pairs)}, tells two competitors apart at {level} confidence"
+    sentence = f"No paired Wilcoxon test, adjusted for {_pairs(pairs)}, tells two teams apart at {level} confidence"
     if pairs * 2.0 ** (1 - count) >= 1 - confidence.level:  # its least p, where all differences have one sign
         units = data.rule.unit_words[count != 1]
-        told = f"{count} {units} are too few for a paired Wilcoxon test of {_pairs(pairs)} at {level} confidence"
+        sentence = f"{count} {units} are too few for a paired Wilcoxon test of {_pairs(pairs)} at {level} confidence"
     certain = confidence.ahead is not None and bool(confidence.ahead.any())
-    return f"{told}{'; intervals of the differences of means do tell some apart' if certain else ''}."
+    return f"{sentence}{'; intervals of the differences of means do tell some apart' if certain else ''}."
 
 
 def _pairs(count: int) -> str:
