@@ -51,8 +51,8 @@ WORDS = {
     "criterion": "criterion",
     "criteria": "criteria",
     "lost": "failed case",
-    "unit": "patient",
-    "units": "patients",
+    "unit": "case",
+    "units": "cases",
 }
 
 

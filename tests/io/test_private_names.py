@@ -3,6 +3,7 @@
 import ast
 import gzip
 import zipfile
+from types import SimpleNamespace
 
 import label_files as files
 import numpy as np
@@ -17,6 +18,7 @@ from podium.model import InputError
 FALLBACKS = {
     "_GzipReader": "test_without_its_core_igzip_itself_reads",
     "_EndRecData": "test_without_the_end_of_zip_files_none_is_opened",
+    "_version": "test_without_pytorchs_count_of_versions_overwriting_is_not_noticed",
 }
 """Every private name that is used, and the test of what is done where it is missing."""
 
@@ -94,3 +96,10 @@ def test_without_the_end_of_zip_files_none_is_opened(monkeypatch, tmp_path):
         open_zip(tmp_path / "team.zip", most_entries=10),
     ):
         pass
+
+
+def test_without_pytorchs_count_of_versions_overwriting_is_not_noticed():
+    pytest.importorskip("triton")
+    from podium.metrics._gpu.readings import versions_of
+
+    assert versions_of(SimpleNamespace(reference=object(), prediction=object())) == (0, 0)

@@ -374,14 +374,6 @@ def test_a_mask_that_was_overwritten_is_not_measured_again(monkeypatch):
         _ = distances.from_reference
 
 
-def test_without_pytorchs_count_of_versions_overwriting_is_not_noticed():
-    from types import SimpleNamespace
-
-    from podium.metrics._gpu.readings import versions_of
-
-    assert versions_of(SimpleNamespace(reference=object(), prediction=object())) == (0, 0)
-
-
 def test_what_was_measured_can_be_copied_and_sent():
     array = torch.zeros((5, 6), dtype=torch.uint8)
     array[1:4, 1:4] = 1

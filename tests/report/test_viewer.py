@@ -155,7 +155,7 @@ def test_a_page_that_is_full_shows_less_of_cases(original, tmp_path, monkeypatch
     data = gather(run.rank(bootstrap=0))
     monkeypatch.setattr(build, "FEWEST_SCENES", 100)
     monkeypatch.setattr(build, "FEWEST_PICTURES", 0)
-    said = "To keep this page small, case_0000", "more are only in figures/cases"
+    said = "To keep this page small, case_0000", "are only in figures/cases."
     for most in (build.MOST_OF_PAGE, 0):
         monkeypatch.setattr(build, "MOST_OF_PAGE", most)
         page = tmp_path / "report.html"

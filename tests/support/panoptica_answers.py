@@ -13,15 +13,14 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
-
-from panoptica_process import evaluator
-
 QUALITIES = ("pq", "sq", "rq", "tp", "prec", "rec")
 
 
 def answered(path: str) -> dict[str, float]:
     """Return the qualities of the maps in a file, as far as panoptica has them."""
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+    from panoptica_process import evaluator  # here, since panoptica is in an environment of its own
+
     answers = {}
     with np.load(path) as arrays, contextlib.redirect_stdout(io.StringIO()):
         result = evaluator("instances").evaluate(arrays["prediction"], arrays["reference"], verbose=False)["ungrouped"]
