@@ -33,8 +33,8 @@ MOST_IMAGES = 800_000
 MOST_OF_PAGE, LARGEST_PAGE = 4_950_000, 19_500_000
 """Bytes that a page should have, of up to 12,000 results of a measure and of 300,000, as far as figures and cases that
 are shown can be fewer."""
-FEW = 2_000_000
-"""Bytes of figures that any page has room for."""
+FEW = 3_100_000
+"""Bytes of figures that any page has room for which can be mailed."""
 MAILED = 12_000
 """Results of a measure whose page can be mailed."""
 FEWEST_PICTURES, MOST_PICTURES = 60_000, 1_000_000

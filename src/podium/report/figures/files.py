@@ -25,6 +25,10 @@ _DOTS_PER_INCH = {"svg": 110, "pdf": 160, "png": 180}  # of what is drawn as pix
 _METADATA = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}
 
 _LARGE_IMAGE = 40_000
+_NUMBERS, _LONG = re.compile(r' (?:d|x|y|transform)="[^"]*"'), re.compile(r"(\.\d\d)\d+")
+_PATH, _COMMAND = re.compile(r'(?<= d=")[^"]*'), re.compile(r"\s*([A-Za-z])\s*")
+_UPRIGHT = re.compile(r' transform="rotate\(-?0 [^"]*\)"')
+_FONT = re.compile(r"font-family: [^;]*;? ?")  # the page has one of its own
 
 THEMED = {
     INK: "--figure-ink",
@@ -138,11 +142,20 @@ def _small(svg: str) -> str:
 
 
 def _small_tag(tag: str) -> str:
-    tag = re.sub(r' transform="rotate\(-?0 [^"]*\)"', "", tag)
-    tag = re.sub(r' (?:d|x|y|transform)="[^"]*"', lambda numbers: re.sub(r"(\.\d\d)\d+", r"\1", numbers[0]), tag)
-    tag = re.sub(r'(?<= d=")[^"]*', lambda path: re.sub(r"\s*([A-Za-z])\s*", r"\1", path[0]), tag)
-    # The page has a font of its own.
-    return re.sub(r'(?<= style=")[^"]*', lambda style: re.sub(r"font-family: [^;]*;? ?|(?<=[:;]) ", "", style[0]), tag)
+    if "=" not in tag or tag.startswith("<image"):
+        return tag
+    if "." in tag:
+        tag = _NUMBERS.sub(lambda numbers: _LONG.sub(r"\1", numbers[0]), tag)
+    if ' d="' in tag:
+        tag = _PATH.sub(lambda path: _COMMAND.sub(r"\1", path[0]), tag)
+    elif tag.startswith("<text"):
+        tag = _UPRIGHT.sub("", tag)
+    start = tag.find(' style="') + 8
+    if start < 8:
+        return tag
+    end = tag.index('"', start)
+    style = _FONT.sub("", tag[start:end]).replace("; ", ";").replace(": ", ":")
+    return f"{tag[:start]}{style}{tag[end:]}"
 
 
 def _themed(tag: str, short: Mapping[str, str]) -> str:
