@@ -71,7 +71,8 @@ def test_pages_work_in_a_browser(site, visit, path):
 
 def test_the_search_finds_a_metric_where_the_site_is_opened_as_files(site, visit):
     page = visit(site / "index.html", within=site)
-    # What is typed before the index is there is not looked for.
+    query = page.locator("input[name=query]")
+    query.focus()  # what is typed before the index is there is not looked for
     page.locator(".md-search-result__meta", has_text="Type to start searching").wait_for(state="attached")
-    page.locator("input[name=query]").fill("surface dice")
+    query.press_sequentially("surface dice")
     page.locator(".md-search-result__item a", has_text="Surface Dice").first.wait_for()
