@@ -40,10 +40,8 @@ class Block:
         for command in self.commands:
             part = replace(self, text="\n".join([*together, command]), language="sh")
             made = [part.made_by(own) for own in (*together, command)]
-            alone = replace(self, text=command, language="sh")
-            other = (
-                alone.names_one and together and alone.challenge != replace(part, text="\n".join(together)).challenge
-            )
+            alone, earlier = replace(part, text=command), replace(part, text="\n".join(together))
+            other = alone.names_one and earlier.names_one and alone.challenge != earlier.challenge
             if other or len(set().union(*made)) < sum(map(len, made)):
                 yield replace(part, text="\n".join(together))
                 together = []
